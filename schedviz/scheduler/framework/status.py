@@ -1,0 +1,131 @@
+"""What a plugin answers: a code and its reasons, for one pod or for every node at once.
+
+Returned by plugins, read by the runtime, kept by the journal. Mirrors pkg/scheduler/framework Status (v1.36);
+the codes have upstream's numbers. Left out on purpose: wrapped Go errors (an error is its text).
+"""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+class Code(enum.IntEnum):
+    """Upstream's status codes, with upstream's numbers."""
+
+    SUCCESS = 0
+    ERROR = 1
+    UNSCHEDULABLE = 2
+    UNSCHEDULABLE_AND_UNRESOLVABLE = 3
+    WAIT = 4
+    SKIP = 5
+    PENDING = 6
+
+    @property
+    def title(self) -> str:
+        """Upstream's spelling: "UnschedulableAndUnresolvable"."""
+        return "".join(word.capitalize() for word in self.name.split("_"))
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """One answer. `plugin` is filled in by the runtime."""
+
+    code: Code
+    reasons: tuple[str, ...] = ()
+    plugin: str = ""
+
+    @property
+    def is_success(self) -> bool:
+        return self.code is Code.SUCCESS
+
+    @property
+    def is_rejected(self) -> bool:
+        """Unschedulable, UnschedulableAndUnresolvable or Pending, as upstream's IsRejected."""
+        return self.code in REJECTED
+
+    @property
+    def message(self) -> str:
+        return ", ".join(self.reasons)
+
+    def by(self, plugin: str) -> Status:
+        return self if self.plugin == plugin else replace(self, plugin=plugin)
+
+
+REJECTED = frozenset(
+    {Code.UNSCHEDULABLE, Code.UNSCHEDULABLE_AND_UNRESOLVABLE, Code.PENDING},
+)
+SUCCESS = Status(Code.SUCCESS)
+
+
+def Unschedulable(*reasons: str) -> Status:
+    """The pod does not fit now; an event or a preemption may help."""
+    return Status(Code.UNSCHEDULABLE, reasons)
+
+
+def UnschedulableAndUnresolvable(*reasons: str) -> Status:
+    """The pod does not fit and removing other pods would not help."""
+    return Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, reasons)
+
+
+def Error(*reasons: str) -> Status:
+    """Something went wrong: the cycle fails with these words."""
+    return Status(Code.ERROR, reasons)
+
+
+def Skip() -> Status:
+    """The plugin has nothing to say in this cycle (or, at Bind, leaves it to the next)."""
+    return Status(Code.SKIP)
+
+
+def Wait(*reasons: str) -> Status:
+    """Permit: hold the pod until it is allowed, rejected or its time is up."""
+    return Status(Code.WAIT, reasons)
+
+
+class NodeStatuses:
+    """One filter plugin's answer for every node, as columns.
+
+    `codes` uint8 [node], `reason_ids` uint16 [node] index into `table`, whose entry 0 is no reason.
+    Built with `reject`; a later rejection of the same node replaces the earlier one.
+    """
+
+    __slots__ = ("_ids", "codes", "reason_ids", "table")
+
+    def __init__(self, n_nodes: int) -> None:
+        self.codes: NDArray[np.uint8] = np.zeros(n_nodes, dtype=np.uint8)
+        self.reason_ids: NDArray[np.uint16] = np.zeros(n_nodes, dtype=np.uint16)
+        self.table: list[tuple[str, ...]] = [()]
+        self._ids: dict[tuple[str, ...], int] = {(): 0}
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    def reason_id(self, reasons: tuple[str, ...]) -> int:
+        found = self._ids.get(reasons)
+        if found is None:
+            found = self._ids[reasons] = len(self.table)
+            self.table.append(reasons)
+        return found
+
+    def reject(self, rows: NDArray[np.bool_] | NDArray[np.intp] | int, status: Status) -> None:
+        """Give `status` to these rows (a mask, row numbers, or one row)."""
+        self.codes[rows] = int(status.code)
+        self.reason_ids[rows] = self.reason_id(status.reasons)
+
+    def status(self, row: int) -> Status:
+        return Status(Code(int(self.codes[row])), self.table[int(self.reason_ids[row])])
+
+    @property
+    def passed(self) -> NDArray[np.bool_]:
+        return self.codes == 0
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, NodeStatuses) or len(self) != len(other):
+            return False
+        return all(self.status(row) == other.status(row) for row in range(len(self)))
+
+    __hash__ = None  # type: ignore[assignment]

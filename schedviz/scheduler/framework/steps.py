@@ -1,0 +1,225 @@
+"""Everything that goes into a session's core and everything that comes out of it: the product's eleven words as types.
+
+In: Change (the world told us), Command (an operator asked), Reply (the world acted). Out: Step (a plugin spoke),
+Effect (the world must act), Move (a pod changed queue), CommandResult, CycleRecord. Used by the whole core, by
+`session` and by the sinks behind it. Plain data: no behaviour beyond reading itself.
+"""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from schedviz.scheduler.framework.status import NodeStatuses, Status
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from schedviz.kube.objects import KubeObject, MalformedObject
+
+
+class Lane(enum.StrEnum):
+    """Where a pod is. The first four are the scheduling queue's places; the values go to the database and the wire."""
+
+    GATED = "gated"
+    UNSCHEDULABLE = "unschedulable"
+    BACKOFF = "backoff"
+    ACTIVE = "active"
+    SCHEDULING = "scheduling"
+    BINDING = "binding"
+    BOUND = "bound"
+    MALFORMED = "malformed"
+    GONE = "gone"
+
+
+# ---- in ----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """An object as it was and as it is. `new` None: deleted. `error`: the new form cannot be read (then `new` is None too)."""
+
+    kind: str
+    old: KubeObject | None
+    new: KubeObject | None
+    error: MalformedObject | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """An operator's wish. verb: retry | move; args: {"uid"} and for move {"to": "top" | "bottom" | n, counted from 1}."""
+
+    id: int
+    verb: str
+    args: dict[str, Any]
+    by: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """How an Effect ended. `status_code`: HTTP status, 0 when no answer came. `message`: the API server's words."""
+
+    effect_id: int
+    ok: bool
+    status_code: int = 0
+    message: str = ""
+
+
+# ---- out: steps of a cycle ---------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class Scores:
+    """One score plugin's columns over the feasible rows. weighted = normalized * weight."""
+
+    rows: NDArray[np.intp]  # [feasible] row numbers in the cycle's node order
+    raw: NDArray[np.int64]  # [feasible]
+    normalized: NDArray[np.int64]  # [feasible]
+    weight: int
+
+
+@dataclass(slots=True)
+class Step:
+    """A plugin spoke at an extension point.
+
+    point: upstream's name ("PreFilter"). status: the plugin's answer (for Filter: SUCCESS if any node passed).
+    nodes: Filter only, its verdict on every node. scores: Score only. node_names: PreFilter's node set, None = all.
+    """
+
+    point: str
+    plugin: str
+    status: Status
+    nodes: NodeStatuses | None = None
+    scores: Scores | None = None
+    node_names: tuple[str, ...] | None = None
+
+
+# ---- out: effects ------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class PodRef:
+    namespace: str
+    name: str
+    uid: str
+    resource_version: str = ""
+
+    @property
+    def key(self) -> str:
+        return f"{self.namespace}/{self.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class Bind:
+    """POST pods/<name>/binding. Awaited by the binding cycle."""
+
+    pod: PodRef
+    node_name: str
+
+
+@dataclass(frozen=True, slots=True)
+class PatchPodStatus:
+    """PATCH pods/<name>/status: a condition (as the API writes it) and, if not None, status.nominatedNodeName ("" clears)."""
+
+    pod: PodRef
+    condition: dict[str, Any] | None = None
+    nominated_node_name: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CreateEvent:
+    """An events.k8s.io/v1 Event about a pod, as kube-scheduler writes it: type Normal | Warning."""
+
+    pod: PodRef
+    type: str
+    reason: str
+    action: str
+    note: str
+    reporting_controller: str
+
+
+@dataclass(frozen=True, slots=True)
+class DeletePod:
+    """Evict a preemption victim: condition first, then DELETE with the uid as precondition."""
+
+    pod: PodRef
+    condition: dict[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """The world must act. `id` numbers effects within a session; `cycle` is the cycle it belongs to (0: none)."""
+
+    id: int
+    cycle: int
+    action: Bind | PatchPodStatus | CreateEvent | DeletePod
+
+
+# ---- out: the rest -----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """A pod changed lane. cause: upstream's event label or our word ("PodAdd", "BackoffComplete", "NodeAdd",
+    "UnschedulableTimeout", "ScheduleAttemptFailure", "Popped", "Assumed", "Bound", "Command/retry", ...);
+    detail: what exactly (the node's name, the operator's name, the reason)."""
+
+    at: float
+    pod: PodRef
+    source: Lane | None
+    target: Lane
+    cause: str
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class CommandResult:
+    """The answer to a Command. before/after: {"lane", "position", ...}: what the audit keeps."""
+
+    command_id: int
+    ok: bool
+    message: str
+    before: dict[str, Any] = field(default_factory=dict)
+    after: dict[str, Any] = field(default_factory=dict)
+
+
+class Outcome(enum.StrEnum):
+    """How a cycle ended. SCHEDULED: a node was chosen and assumed, its binding is not answered yet."""
+
+    SCHEDULED = "scheduled"
+    BOUND = "bound"
+    UNSCHEDULABLE = "unschedulable"
+    ERROR = "error"
+    BIND_FAILED = "bind_failed"
+
+
+@dataclass(slots=True)
+class CycleRecord:
+    """One attempt for one pod: all that was yielded.
+
+    Emitted when the scheduling cycle closes (before its Bind is sent) and once more, same number, when the binding
+    cycle closes: then `binding_steps`, `outcome` and `message` are new and the rest is as it was.
+    """
+
+    number: int
+    pod: PodRef
+    attempt: int
+    priority: int
+    scheduler_name: str
+    started_at: float
+    node_names: tuple[str, ...]  # the cycle's node order: rows of every column below
+    steps: list[Step] = field(default_factory=list)
+    binding_steps: list[Step] = field(default_factory=list)
+    first_failure: NDArray[np.int16] | None = None  # [node]: index of the filter step that rejected it first, -1 none
+    feasible: NDArray[np.intp] | None = None  # rows
+    totals: NDArray[np.int64] | None = None  # [feasible]
+    chosen: str = ""
+    ties: tuple[str, ...] = ()  # nodes with the best total, when more than one
+    nominated_node_name: str = ""
+    outcome: Outcome = Outcome.SCHEDULED
+    message: str = ""
+    step_durations: list[float] = field(default_factory=list)  # seconds, parallel to steps; measured by the session
+    binding_durations: list[float] = field(default_factory=list)
+    duration: float = 0.0  # seconds, pop to assume; measured by the session

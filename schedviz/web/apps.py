@@ -1,0 +1,11 @@
+"""The one Django app."""
+
+from __future__ import annotations
+
+from django.apps import AppConfig
+
+
+class WebConfig(AppConfig):
+    name = "schedviz.web"
+    label = "web"
+    default_auto_field = "django.db.models.BigAutoField"

@@ -1,0 +1,195 @@
+"""What is kept: clusters, sessions and their leases; the record (cycles, moves, last state of pods and nodes); operators'
+commands and the audit log.
+
+Written by `actions` (people), `recording` (a running session, always under its lease's fence) and `runner`; read by
+`readers` only. Moments of the scheduler's world are float seconds since the epoch, as the core counts them; moments of
+people's actions are datetimes.
+"""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.db import models
+
+
+class Cluster(models.Model):
+    """An API server we can reach. Only the kubeconfig's path is kept here, never its contents."""
+
+    class Kind(models.TextChoices):
+        SANDBOX = "sandbox"
+        KUBECONFIG = "kubeconfig"
+
+    name = models.SlugField(max_length=63, unique=True)
+    kind = models.CharField(max_length=16, choices=Kind.choices)
+    kubeconfig_path = models.CharField(max_length=1024)
+    context = models.CharField(max_length=253, blank=True)
+
+
+class Session(models.Model):
+    """One cluster + one scheduler. `desired` is what people want, `state` what the runner says."""
+
+    class Desired(models.TextChoices):
+        RUNNING = "running"
+        STOPPED = "stopped"
+
+    class State(models.TextChoices):
+        STOPPED = "stopped"
+        STARTING = "starting"
+        RUNNING = "running"
+        FAILED = "failed"
+
+    name = models.SlugField(max_length=63, unique=True)
+    cluster = models.ForeignKey(Cluster, on_delete=models.PROTECT, related_name="sessions")
+    scheduler_names = models.JSONField(default=list)
+    seed = models.BigIntegerField(default=0)
+    desired = models.CharField(max_length=8, choices=Desired.choices, default=Desired.STOPPED)
+    state = models.CharField(max_length=8, choices=State.choices, default=State.STOPPED)
+    state_message = models.TextField(blank=True)
+    started_at = models.FloatField(null=True)
+    heartbeat_at = models.FloatField(null=True)
+    seq = models.BigIntegerField(default=0)
+    """Number of the last committed batch: what a live frame's `seq` refers to."""
+    counters = models.JSONField(default=dict)
+
+
+class Lease(models.Model):
+    """Who runs a session, until when; `fence` grows with each new holder and guards every write of the record."""
+
+    session = models.OneToOneField(Session, on_delete=models.CASCADE, primary_key=True)
+    holder = models.CharField(max_length=200, blank=True)
+    until = models.FloatField(default=0)
+    fence = models.BigIntegerField(default=0)
+
+
+class NodeSet(models.Model):
+    """The node names of a run of cycles, in row order, so that a cycle's blob needs no names. `names`: zstd of JSON."""
+
+    session = models.ForeignKey(Session, on_delete=models.CASCADE)
+    digest = models.CharField(max_length=32)
+    names = models.BinaryField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint("session", "digest", name="node_set_once")]
+
+
+class Cycle(models.Model):
+    """One attempt for one pod. `summary` has every step without its columns; `blob` the columns, null once dropped."""
+
+    session = models.ForeignKey(Session, on_delete=models.CASCADE, related_name="cycles")
+    number = models.BigIntegerField()
+    pod_uid = models.CharField(max_length=300)
+    namespace = models.CharField(max_length=63)
+    pod_name = models.CharField(max_length=253)
+    attempt = models.IntegerField()
+    priority = models.IntegerField()
+    scheduler_name = models.CharField(max_length=253)
+    started_at = models.FloatField()
+    duration = models.FloatField()
+    outcome = models.CharField(max_length=16)
+    node_name = models.CharField(max_length=253, blank=True)
+    message = models.TextField(blank=True)
+    n_nodes = models.IntegerField()
+    n_feasible = models.IntegerField()
+    summary = models.JSONField()
+    node_set = models.ForeignKey(NodeSet, on_delete=models.PROTECT)
+    blob = models.BinaryField(null=True)
+    size_bytes = models.IntegerField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint("session", "number", name="cycle_once")]
+        indexes = [models.Index("session", "pod_uid", "number", name="cycle_by_pod")]
+
+
+class PodState(models.Model):
+    """The last known place of each pod of a session's schedulers: the board's snapshot, and what a takeover restores."""
+
+    session = models.ForeignKey(Session, on_delete=models.CASCADE, related_name="pods")
+    uid = models.CharField(max_length=300)
+    namespace = models.CharField(max_length=63)
+    name = models.CharField(max_length=253)
+    lane = models.CharField(max_length=16)
+    priority = models.IntegerField(default=0)
+    attempts = models.IntegerField(default=0)
+    rank = models.FloatField(default=0)
+    since = models.FloatField()
+    created_at = models.FloatField(default=0)
+    retry_at = models.FloatField(null=True)
+    plugins = models.JSONField(default=list)
+    message = models.TextField(blank=True)
+    moved_by = models.CharField(max_length=200, blank=True)
+    node_name = models.CharField(max_length=253, blank=True)
+    cycle = models.BigIntegerField(default=0)
+
+    class Meta:
+        constraints = [models.UniqueConstraint("session", "uid", name="pod_once")]
+        indexes = [
+            models.Index("session", "lane", "since", name="pod_by_lane"),
+            models.Index("session", "namespace", "name", name="pod_by_name"),
+        ]
+
+
+class NodeState(models.Model):
+    """The last known state of a node. Quantities: milli-CPU, bytes, counts."""
+
+    session = models.ForeignKey(Session, on_delete=models.CASCADE, related_name="nodes")
+    name = models.CharField(max_length=253)
+    allocatable = models.JSONField(default=dict)
+    requested = models.JSONField(default=dict)
+    n_pods = models.IntegerField(default=0)
+    unschedulable = models.BooleanField(default=False)
+    ready = models.BooleanField(default=True)
+    zone = models.CharField(max_length=253, blank=True)
+    taints = models.JSONField(default=list)
+
+    class Meta:
+        constraints = [models.UniqueConstraint("session", "name", name="node_once")]
+
+
+class Move(models.Model):
+    """A pod changed lane, and why."""
+
+    session = models.ForeignKey(Session, on_delete=models.CASCADE, related_name="moves")
+    at = models.FloatField()
+    pod_uid = models.CharField(max_length=300)
+    source = models.CharField(max_length=16, blank=True)
+    target = models.CharField(max_length=16)
+    cause = models.CharField(max_length=100)
+    detail = models.TextField(blank=True)
+
+    class Meta:
+        indexes = [models.Index("session", "pod_uid", "id", name="move_by_pod")]
+
+
+class Command(models.Model):
+    """An operator's wish on its way to the running session, and the answer."""
+
+    session = models.ForeignKey(Session, on_delete=models.CASCADE, related_name="commands")
+    verb = models.CharField(max_length=32)
+    args = models.JSONField()
+    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT)
+    created_at = models.DateTimeField(auto_now_add=True)
+    answered_at = models.DateTimeField(null=True)
+    ok = models.BooleanField(null=True)
+    message = models.TextField(blank=True)
+
+    class Meta:
+        indexes = [
+            models.Index(
+                "session", "id", name="command_unanswered", condition=models.Q(answered_at=None)
+            )
+        ]
+
+
+class Audit(models.Model):
+    """Who did what, when, on what, with what result. Rows are only ever added."""
+
+    at = models.DateTimeField(auto_now_add=True)
+    user = models.CharField(max_length=200)
+    action = models.CharField(max_length=64)
+    session = models.ForeignKey(Session, on_delete=models.SET_NULL, null=True)
+    object = models.CharField(max_length=400, blank=True)
+    before = models.JSONField(default=dict)
+    after = models.JSONField(default=dict)
+    outcome = models.CharField(max_length=16)
+    message = models.TextField(blank=True)
+    command = models.OneToOneField(Command, on_delete=models.SET_NULL, null=True)
