@@ -1,5 +1,5 @@
-"""What is kept: clusters, sessions and their leases; the record (cycles, moves, last state of pods and nodes); operators'
-commands and the audit log.
+"""What is kept: clusters, sessions and their leases; the record (cycles, moves, last state of pods and nodes);
+operators' commands and the audit log.
 
 Written by `actions` (people), `recording` (a running session, always under its lease's fence) and `runner`; read by
 `readers` only. Moments of the scheduler's world are float seconds since the epoch, as the core counts them; moments of
@@ -101,7 +101,7 @@ class Cycle(models.Model):
 
 
 class PodState(models.Model):
-    """The last known place of each pod of a session's schedulers: the board's snapshot, and what a takeover restores."""
+    """The last known place of each of a session's pods: the board's snapshot, and what a takeover restores."""
 
     session = models.ForeignKey(Session, on_delete=models.CASCADE, related_name="pods")
     uid = models.CharField(max_length=300)

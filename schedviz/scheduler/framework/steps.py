@@ -39,7 +39,7 @@ class Lane(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """An object as it was and as it is. `new` None: deleted. `error`: the new form cannot be read (then `new` is None too)."""
+    """An object as it was and as it is. `new` None: deleted, or (with `error`) not readable in its new form."""
 
     kind: str
     old: KubeObject | None
@@ -49,7 +49,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """An operator's wish. verb: retry | move; args: {"uid"} and for move {"to": "top" | "bottom" | n, counted from 1}."""
+    """An operator's wish. verb: retry | move; args: {"uid"}, for move also {"to": "top" | "bottom" | n, from 1}."""
 
     id: int
     verb: str
@@ -121,7 +121,7 @@ class Bind:
 
 @dataclass(frozen=True, slots=True)
 class PatchPodStatus:
-    """PATCH pods/<name>/status: a condition (as the API writes it) and, if not None, status.nominatedNodeName ("" clears)."""
+    """PATCH pods/<name>/status: a condition (as the API writes it); nominatedNodeName if not None ("" clears)."""
 
     pod: PodRef
     condition: dict[str, Any] | None = None
@@ -212,7 +212,7 @@ class CycleRecord:
     node_names: tuple[str, ...]  # the cycle's node order: rows of every column below
     steps: list[Step] = field(default_factory=list)
     binding_steps: list[Step] = field(default_factory=list)
-    first_failure: NDArray[np.int16] | None = None  # [node]: index of the filter step that rejected it first, -1 none
+    first_failure: NDArray[np.int16] | None = None  # [node] filter step that rejected first, or -1
     feasible: NDArray[np.intp] | None = None  # rows
     totals: NDArray[np.int64] | None = None  # [feasible]
     chosen: str = ""
@@ -220,6 +220,7 @@ class CycleRecord:
     nominated_node_name: str = ""
     outcome: Outcome = Outcome.SCHEDULED
     message: str = ""
-    step_durations: list[float] = field(default_factory=list)  # seconds, parallel to steps; measured by the session
+    # Seconds, parallel to steps and binding_steps; measured by the session.
+    step_durations: list[float] = field(default_factory=list)
     binding_durations: list[float] = field(default_factory=list)
     duration: float = 0.0  # seconds, pop to assume; measured by the session
