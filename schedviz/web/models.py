@@ -50,6 +50,12 @@ class Session(models.Model):
     seq = models.BigIntegerField(default=0)
     """Number of the last committed batch: what a live frame's `seq` refers to."""
     counters = models.JSONField(default=dict)
+    last_cycle = models.BigIntegerField(default=0)
+    """Number of the newest cycle ever recorded; numbers are never used twice, whatever the ring drops."""
+    kept_from = models.BigIntegerField(default=1)
+    """The ring: number of the oldest cycle kept, and of the oldest one kept with its detail."""
+    detail_from = models.BigIntegerField(default=1)
+    ring_bytes = models.BigIntegerField(default=0)
 
 
 class Lease(models.Model):
@@ -90,10 +96,10 @@ class Cycle(models.Model):
     message = models.TextField(blank=True)
     n_nodes = models.IntegerField()
     n_feasible = models.IntegerField()
-    summary = models.JSONField()
-    node_set = models.ForeignKey(NodeSet, on_delete=models.PROTECT)
-    blob = models.BinaryField(null=True)
     size_bytes = models.IntegerField()
+    node_set = models.ForeignKey(NodeSet, on_delete=models.PROTECT)
+    summary = models.JSONField()
+    blob = models.BinaryField(null=True)
 
     class Meta:
         constraints = [models.UniqueConstraint("session", "number", name="cycle_once")]
@@ -166,6 +172,8 @@ class Command(models.Model):
     session = models.ForeignKey(Session, on_delete=models.CASCADE, related_name="commands")
     verb = models.CharField(max_length=32)
     args = models.JSONField()
+    key = models.CharField(max_length=64)
+    """Given by who asks, new for each wish: the same wish sent twice is one command."""
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT)
     created_at = models.DateTimeField(auto_now_add=True)
     answered_at = models.DateTimeField(null=True)
@@ -173,6 +181,7 @@ class Command(models.Model):
     message = models.TextField(blank=True)
 
     class Meta:
+        constraints = [models.UniqueConstraint("created_by", "key", name="command_once")]
         indexes = [
             models.Index(
                 "session", "id", name="command_unanswered", condition=models.Q(answered_at=None)
@@ -193,3 +202,12 @@ class Audit(models.Model):
     outcome = models.CharField(max_length=16)
     message = models.TextField(blank=True)
     command = models.OneToOneField(Command, on_delete=models.SET_NULL, null=True)
+
+
+class OneTimePassword(models.Model):
+    """A user whose password was printed by `first_admin`: it logs in once, and the first page asks for an own one."""
+
+    user = models.OneToOneField(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, primary_key=True
+    )
+    used_at = models.DateTimeField(null=True)

@@ -1,0 +1,166 @@
+"""Every write that a person asks for: checked here whatever the page showed, and audited, refused ones too.
+
+Called by views and management commands. What a running session must do (retry, move) becomes a Command row; its runner
+submits it and `recording` writes the answer and the audit row. Refusals are `Refused` with words for the person.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from django.core.exceptions import PermissionDenied, ValidationError
+from django.db import IntegrityError, transaction
+
+from schedviz.web import permissions
+from schedviz.web.models import Audit, Cluster, Command, Lease, PodState, Session
+
+if TYPE_CHECKING:
+    from django.contrib.auth.models import User
+
+    from schedviz.web.permissions import Shell
+
+SCHEDULER_NAME = re.compile(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?")
+KEY_LENGTH = 64
+
+
+class Refused(Exception):
+    """The wish cannot be granted; the text says why and what would help. Shown to the person as it is."""
+
+
+def session_start(by: User | Shell, session: Session) -> None:
+    _session_desire(by, session, "session.start", Session.Desired.RUNNING)
+
+
+def session_stop(by: User | Shell, session: Session) -> None:
+    _session_desire(by, session, "session.stop", Session.Desired.STOPPED)
+
+
+def _session_desire(by: User | Shell, session: Session, action: str, desired: str) -> None:
+    _check(by, action, session, session.name)
+    with transaction.atomic():
+        held = Session.objects.select_for_update().get(pk=session.pk)
+        before = {"desired": held.desired, "state": held.state}
+        held.desired = desired
+        held.save(update_fields=["desired"])
+        _audit(by, action, session, session.name, before=before, after={"desired": desired})
+    session.desired = desired
+
+
+def session_create(
+    by: User | Shell,
+    name: str,
+    *,
+    cluster: Cluster,
+    scheduler_names: list[str] | None = None,
+    seed: int = 0,
+) -> Session:
+    """A stopped session. Scheduler names: `default-scheduler` in a sandbox, elsewhere `schedviz`, unless given."""
+    _check(by, "session.create", None, name)
+    if not scheduler_names:
+        in_sandbox = cluster.kind == Cluster.Kind.SANDBOX
+        scheduler_names = ["default-scheduler" if in_sandbox else "schedviz"]
+    wrong = [word for word in scheduler_names if not SCHEDULER_NAME.fullmatch(word)]
+    if wrong:
+        raise Refused(f"{wrong[0]!r} is no scheduler name: use lower-case letters, digits, - and .")
+    session = Session(name=name, cluster=cluster, scheduler_names=scheduler_names, seed=seed)
+    with transaction.atomic():
+        _save(session)
+        Lease.objects.create(session=session)
+        after = {"cluster": cluster.name, "scheduler_names": scheduler_names, "seed": seed}
+        _audit(by, "session.create", session, name, after=after)
+    return session
+
+
+def cluster_add(
+    by: User | Shell, name: str, *, kubeconfig_path: str, context: str = "", sandbox: bool = False
+) -> Cluster:
+    """A cluster reached by a kubeconfig on the worker's disk; the path is kept, never the contents."""
+    _check(by, "cluster.add", None, name)
+    path = Path(kubeconfig_path).expanduser()
+    if not path.is_absolute():
+        raise Refused(
+            f"give the kubeconfig's whole path, from / on: {kubeconfig_path!r} is relative"
+        )
+    cluster = Cluster(
+        name=name,
+        kind=Cluster.Kind.SANDBOX if sandbox else Cluster.Kind.KUBECONFIG,
+        kubeconfig_path=str(path),
+        context=context,
+    )
+    with transaction.atomic():
+        _save(cluster)
+        _audit(by, "cluster.add", None, name, after={"path": str(path), "context": context})
+    return cluster
+
+
+def pod_retry(by: User, session: Session, uid: str, *, key: str) -> Command:
+    """Asks the session to try this pod now. The same `key` again gives the same command."""
+    return _command(by, session, "retry", {"uid": uid}, key=key)
+
+
+def pod_move(by: User, session: Session, uid: str, *, to: str | int, key: str) -> Command:
+    """Asks the session to move this pod among those of its priority: to "top", "bottom" or a place counted from 1."""
+    return _command(by, session, "move", {"uid": uid, "to": _place(to)}, key=key)
+
+
+def _place(to: str | int) -> str | int:
+    if to in ("top", "bottom"):
+        return to
+    text = str(to)
+    if text.isascii() and text.isdigit() and 1 <= int(text) <= 1_000_000:
+        return int(text)
+    raise Refused(f"{text[:40]!r} is no place: write top, bottom or a number counted from 1")
+
+
+def _command(by: User, session: Session, verb: str, args: dict[str, Any], *, key: str) -> Command:
+    action = f"pod.{verb}"
+    pod = PodState.objects.filter(session=session, uid=args["uid"]).first()
+    name = f"{pod.namespace}/{pod.name}" if pod else args["uid"][:300]
+    _check(by, action, session, name)
+    if not key or len(key) > KEY_LENGTH:
+        raise Refused("the request carries no usable key: load the page again")
+    if pod is None:
+        raise Refused("this session knows no such pod: it may have been deleted")
+    if session.state != Session.State.RUNNING:
+        raise Refused(f"session {session.name} is {session.state}: start it, then try again")
+    args["pod"] = name
+    try:
+        with transaction.atomic():
+            command, _ = Command.objects.get_or_create(
+                created_by=by, key=key, defaults={"session": session, "verb": verb, "args": args}
+            )
+    except IntegrityError:  # the twin of this request was faster
+        command = Command.objects.get(created_by=by, key=key)
+    if (command.session_id, command.verb, command.args) != (session.pk, verb, args):
+        raise Refused("this key was used for another request: load the page again")
+    return command
+
+
+def _save(row: Cluster | Session) -> None:
+    try:
+        row.full_clean(exclude=[field.name for field in row._meta.fields if field.name != "name"])
+    except ValidationError as error:
+        lines = [f"{field}: {' '.join(texts)}" for field, texts in error.message_dict.items()]
+        raise Refused("; ".join(lines)) from error
+    row.save()
+
+
+def _check(by: User | Shell, action: str, session: Session | None, on: str) -> None:
+    try:
+        permissions.check(by, action, session)
+    except PermissionDenied as denied:
+        _audit(by, action, session, on, outcome="denied", message=str(denied))
+        raise
+
+
+def _audit(
+    by: User | Shell,
+    action: str,
+    session: Session | None,
+    on: str,
+    **more: Any,  # before, after, outcome, message
+) -> None:
+    more.setdefault("outcome", "ok")
+    Audit.objects.create(user=by.username, action=action, session=session, object=on[:400], **more)

@@ -1,0 +1,279 @@
+"""Every question the pages, the commands and the live board ask of the database. Nothing here writes.
+
+List questions page by keyset (the last row's key), never by offset, and leave the heavy columns out.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from django.conf import settings
+from django.db.models import Count, Q
+
+from schedviz.scheduler.framework.steps import Lane
+from schedviz.web import records
+from schedviz.web.models import Audit, Command, Cycle, Move, NodeState, PodState, Session
+
+if TYPE_CHECKING:
+    from django.db.models import Model, QuerySet
+
+    from schedviz.scheduler.framework.steps import CycleRecord
+
+STALE_SECONDS = 3.0
+BOUND_LATELY = 60
+POD_FIELDS = [field.attname for field in PodState._meta.concrete_fields[2:]]
+NODE_FIELDS = [field.attname for field in NodeState._meta.concrete_fields[2:]]
+
+Row = TypeVar("Row", bound="Model")
+
+
+@dataclass(frozen=True, slots=True)
+class Page(Generic[Row]):
+    """Some rows and the key of the next ones: None when these are the last."""
+
+    rows: list[Row]
+    next: str | None = None
+
+
+# ---- sessions --------------------------------------------------------------------------------------------------------
+
+
+def sessions_list() -> list[Session]:
+    return list(Session.objects.select_related("cluster", "lease").order_by("name"))
+
+
+def session_by_name(name: str) -> Session | None:
+    return Session.objects.select_related("cluster", "lease").filter(name=name).first()
+
+
+def session_status(session: Session, now: float | None = None) -> tuple[str, str]:
+    """One word for the session as it is and one sentence.
+
+    The words: running, starting, stopping, stopped, failed, waiting (for a worker), stale (its worker is silent).
+    """
+    now = time.time() if now is None else now
+    running = session.desired == Session.Desired.RUNNING
+    silent = now - (session.heartbeat_at or session.started_at or 0)
+    if session.state == Session.State.FAILED:
+        return "failed", session.state_message
+    if session.state == Session.State.STOPPED:
+        return (
+            ("waiting", "Waiting for a worker to take it.") if running else ("stopped", "Stopped.")
+        )
+    if not running:
+        return "stopping", "Stopping."
+    if silent > STALE_SECONDS:
+        return "stale", f"No word from its worker for {silent:.0f} s; another one takes over."
+    if session.state == Session.State.STARTING:
+        return "starting", session.state_message or "Starting."
+    return "running", session.state_message or "Running."
+
+
+@dataclass(frozen=True, slots=True)
+class RingState:
+    """What the record still has. Cycles before `kept_from` are gone, those before `detail_from` are summaries only."""
+
+    last_cycle: int
+    kept_from: int
+    detail_from: int
+    bytes: int
+    max_bytes: int
+    max_cycles: int
+    max_hours: int
+
+    @property
+    def has_dropped_cycles(self) -> bool:
+        return self.kept_from > 1
+
+    @property
+    def has_dropped_detail(self) -> bool:
+        return self.detail_from > self.kept_from
+
+
+def ring_state(session: Session) -> RingState:
+    return RingState(
+        last_cycle=session.last_cycle,
+        kept_from=session.kept_from,
+        detail_from=session.detail_from,
+        bytes=session.ring_bytes,
+        max_bytes=settings.RING_MB * 1_000_000,
+        max_cycles=settings.RING_CYCLES,
+        max_hours=settings.RING_HOURS,
+    )
+
+
+# ---- the board -------------------------------------------------------------------------------------------------------
+
+
+def board_snapshot(session_id: int) -> dict[str, Any]:
+    """All that the live board starts from, in a frame's shape. Its rows are at least as new as its `seq`.
+
+    `seq` is read first: a frame with a higher number applied to these rows can only make them newer.
+    """
+    session = Session.objects.get(pk=session_id)
+    pods = PodState.objects.filter(session_id=session_id)
+    waiting = pods.exclude(lane__in=[Lane.BOUND, Lane.GONE]).values(*POD_FIELDS)
+    bound = pods.filter(lane=Lane.BOUND).order_by("-since").values(*POD_FIELDS)[:BOUND_LATELY]
+    nodes = NodeState.objects.filter(session_id=session_id).order_by("id").values(*NODE_FIELDS)
+    return {
+        "session": session.pk,
+        "seq": session.seq,
+        "at": session.heartbeat_at or 0.0,
+        "state": session.state,
+        "state_message": session.state_message,
+        "counters": session.counters,
+        "pods": [*waiting, *bound],
+        "nodes": list(nodes),
+        "gone_nodes": [],
+        "cycle": None,
+        "results": [],
+    }
+
+
+# ---- cycles ----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class CycleDetail:
+    """One cycle: its row and the record read back. Without detail (`row.blob` is None) the record has no columns."""
+
+    row: Cycle
+    record: CycleRecord
+
+    @property
+    def has_detail(self) -> bool:
+        return self.row.blob is not None
+
+
+def cycle_detail(session: Session, number: int) -> CycleDetail | None:
+    """The cycle with all it recorded; None when there is none of this number (any more)."""
+    row = Cycle.objects.select_related("node_set").filter(session=session, number=number).first()
+    return CycleDetail(row, records.read(row)) if row else None
+
+
+def cycles_page(
+    session: Session,
+    *,
+    after: str | None = None,
+    limit: int = 50,
+    pod_uid: str = "",
+    outcome: str = "",
+) -> Page[Cycle]:
+    """Newest first. `after`: a page's `next`."""
+    rows = Cycle.objects.filter(session=session).defer("summary", "blob").order_by("-number")
+    if pod_uid:
+        rows = rows.filter(pod_uid=pod_uid)
+    if outcome:
+        rows = rows.filter(outcome=outcome)
+    if after is not None and (number := _whole(after)) is not None:
+        rows = rows.filter(number__lt=number)
+    return _page(rows, limit, lambda row: str(row.number))
+
+
+# ---- pods ------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class PodDetail:
+    """One pod: where it is, its attempts (newest first) and its moves (newest first)."""
+
+    pod: PodState
+    cycles: list[Cycle]
+    moves: list[Move]
+
+
+def pod_detail(session: Session, uid: str, *, limit: int = 200) -> PodDetail | None:
+    pod = PodState.objects.filter(session=session, uid=uid).first()
+    if pod is None:
+        return None
+    cycles = Cycle.objects.filter(session=session, pod_uid=uid).defer("blob").order_by("-number")
+    moves = Move.objects.filter(session=session, pod_uid=uid).order_by("-id")
+    return PodDetail(pod, list(cycles[:limit]), list(moves[:limit]))
+
+
+def pod_by_name(session: Session, namespace: str, name: str) -> PodState | None:
+    """The newest pod of this name: a deleted one's successor has the same."""
+    pods = PodState.objects.filter(session=session, namespace=namespace, name=name)
+    return pods.order_by("-id").first()
+
+
+def pods_page(
+    session: Session, *, after: str | None = None, limit: int = 100, lane: str = "", text: str = ""
+) -> Page[PodState]:
+    """By namespace and name. `text`: a part of the name, or `namespace/part`."""
+    rows = PodState.objects.filter(session=session).order_by("namespace", "name", "id")
+    if lane:
+        rows = rows.filter(lane=lane)
+    if text:
+        namespace, slash, part = text.rpartition("/")
+        rows = rows.filter(name__icontains=part)
+        if slash:
+            rows = rows.filter(namespace=namespace)
+    if after is not None and (key := _unpack(after, str, str, int)) is not None:
+        namespace, name, pk = key
+        rows = rows.filter(
+            Q(namespace__gt=namespace)
+            | Q(namespace=namespace, name__gt=name)
+            | Q(namespace=namespace, name=name, id__gt=pk)
+        )
+    return _page(rows, limit, lambda row: _pack(row.namespace, row.name, row.pk))
+
+
+def pods_per_lane(session: Session) -> dict[str, int]:
+    rows = PodState.objects.filter(session=session).values_list("lane").annotate(n=Count("id"))
+    return dict(rows.order_by())
+
+
+# ---- commands and the audit log --------------------------------------------------------------------------------------
+
+
+def command_result(pk: int) -> Command | None:
+    """The command with its session and who asked; `ok` is None as long as it is not answered."""
+    return Command.objects.select_related("session", "created_by").filter(pk=pk).first()
+
+
+def audit_page(
+    *, after: str | None = None, limit: int = 50, session: Session | None = None, user: str = ""
+) -> Page[Audit]:
+    """Newest first."""
+    rows = Audit.objects.select_related("session").order_by("-id")
+    if session is not None:
+        rows = rows.filter(session=session)
+    if user:
+        rows = rows.filter(user=user)
+    if after is not None and (pk := _whole(after)) is not None:
+        rows = rows.filter(id__lt=pk)
+    return _page(rows, limit, lambda row: str(row.pk))
+
+
+# ---- paging ----------------------------------------------------------------------------------------------------------
+
+
+def _page(rows: QuerySet[Row], limit: int, key: Any) -> Page[Row]:
+    found = list(rows[: limit + 1])
+    more = len(found) > limit
+    return Page(found[:limit], key(found[limit - 1]) if more else None)
+
+
+def _whole(text: str) -> int | None:
+    """A number from a URL; nonsense is no number and shows the first page."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else None
+
+
+def _pack(*key: Any) -> str:
+    return base64.urlsafe_b64encode(json.dumps(key).encode()).decode().rstrip("=")
+
+
+def _unpack(text: str, *types: type) -> list[Any] | None:
+    try:
+        key = json.loads(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)))
+    except (ValueError, binascii.Error):
+        return None
+    if not isinstance(key, list) or [type(part) for part in key] != list(types):
+        return None
+    return key
