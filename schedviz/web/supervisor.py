@@ -211,6 +211,7 @@ class Supervisor:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             env=self._env,
+            cwd=self._cwd,
             start_new_session=True,  # so that Ctrl-C reaches us alone
         )
         os.set_blocking(child.pipe.fileno(), False)
