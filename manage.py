@@ -21,10 +21,14 @@ def main() -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "schedviz.settings")
     if sys.argv[1:2] == ["up"] and (folder := data_folder_asked_for(sys.argv)):
         os.environ["SCHEDVIZ_DATA"] = os.path.abspath(folder)
-    from django.conf import settings
-    from django.core.exceptions import ImproperlyConfigured
-    from django.core.management import execute_from_command_line
-
+    try:
+        from django.conf import settings
+        from django.core.exceptions import ImproperlyConfigured
+        from django.core.management import execute_from_command_line
+    except ImportError:
+        sys.exit(
+            "schedviz: this Python has no Django; `make install`, then .venv/bin/python manage.py"
+        )
     try:
         _ = settings.INSTALLED_APPS
     except ImproperlyConfigured as error:

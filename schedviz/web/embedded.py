@@ -18,6 +18,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import yaml
+
 PROBE_SECONDS = 1.0
 SOCKET_PATH_LIMIT = 100  # the kernel's is 104 to 108 bytes
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
@@ -105,6 +107,27 @@ def socket_path(folder: Path) -> Iterator[Path]:
     else:
         with tempfile.TemporaryDirectory(prefix="schedviz-") as short:
             yield Path(short) / "valkey.sock"
+
+
+def kubeconfig_context(path: Path, wanted: str) -> str:
+    """The name of the context to use: the one asked for, else the file's current one."""
+    try:
+        config = yaml.safe_load(path.read_text())
+    except (OSError, UnicodeDecodeError) as error:
+        raise CannotStart(f"--kubeconfig {path}: cannot be read: {error}") from error
+    except yaml.YAMLError as error:
+        words = " ".join(str(error).split())
+        raise CannotStart(f"--kubeconfig {path} is no YAML: {words}") from error
+    if not isinstance(config, dict) or not isinstance(config.get("contexts"), list):
+        raise CannotStart(f"--kubeconfig {path} has no contexts: is it a kubeconfig?")
+    names = [str(c.get("name", "")) for c in config["contexts"] if isinstance(c, dict)]
+    name = wanted or str(config.get("current-context") or "")
+    if name not in names:
+        missing = f"no context {name!r}" if name else "no current-context"
+        raise CannotStart(
+            f"--kubeconfig {path} has {missing}; --context can be: {', '.join(names)}"
+        )
+    return name
 
 
 def valkey_argv(path: Path) -> tuple[str, ...]:

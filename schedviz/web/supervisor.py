@@ -93,10 +93,12 @@ class Supervisor:
         self,
         *,
         env: Mapping[str, str] | None = None,
+        cwd: Path | None = None,
         out: IO[str] = sys.stdout,
         colour: bool = False,
     ) -> None:
         self.children: dict[str, Child] = {}
+        self._cwd = cwd
         self._env = {**os.environ, "PYTHONUNBUFFERED": "1", **(env or {})}
         self._out = out
         self._colour = colour

@@ -1,11 +1,8 @@
-"""`manage.py up`, behind `make demo`: starts everything on this machine, prints where it is, and stops it all on Ctrl-C.
+"""`manage.py up`, behind `make demo`: starts everything on this machine, says where it is, stops it all on Ctrl-C.
 
-    valkey ----\\            (broker and channel layer, on a unix socket)
-    sandbox ----+-- worker --- web          started at once, as far as nobody needs the other to be ready
-    migrations-/
-
-Without --kubeconfig a sandbox cluster is started too, filled with a scenario and watched by the session `demo`. With it,
-the cluster of that file is watched by a session of the context's name, for the pods of scheduler `schedviz` only.
+valkey and the sandbox start at once, the worker and the pages when the database is migrated. Without --kubeconfig the
+sandbox is filled with a scenario and watched by the session `demo`. With it there is no sandbox: the cluster of that
+file is watched by a session of its context's name, for the pods of scheduler `schedviz` only.
 """
 
 from __future__ import annotations
@@ -24,9 +21,11 @@ from django.conf import settings
 from django.core.management import call_command
 from django.core.management.base import BaseCommand
 from django.db import connections
+from django.utils.text import slugify
 
 from schedviz.web import embedded
 from schedviz.web.embedded import CannotStart
+from schedviz.web.models import Cluster
 from schedviz.web.supervisor import Program, StartFailed, Stopped, Supervisor
 
 MANAGE = str(settings.BASE_DIR / "manage.py")
@@ -141,8 +140,10 @@ def make_plan(stack: ExitStack, options: dict[str, Any]) -> Plan:
             f"--host {host} lets others in: set SCHEDVIZ_ALLOWED_HOSTS to the host names their browsers will use "
             "(and SCHEDVIZ_HTTPS=0 if there is no HTTPS in front)"
         )
-    if options["kubeconfig"] and not os.access(options["kubeconfig"], os.R_OK):
-        raise CannotStart(f"--kubeconfig {options['kubeconfig']}: no such file, or not readable")
+    kubeconfig = os.path.abspath(options["kubeconfig"]) if options["kubeconfig"] else ""
+    context = (
+        embedded.kubeconfig_context(Path(kubeconfig), options["context"]) if kubeconfig else ""
+    )
     stack.enter_context(embedded.sole_use(data, f"http://{host}:{port}/"))
     embedded.check_port(host, port)
     has_own_redis = bool(os.environ.get("SCHEDVIZ_REDIS_URL"))
@@ -151,10 +152,10 @@ def make_plan(stack: ExitStack, options: dict[str, Any]) -> Plan:
         port=port,
         data=data,
         scenario=options["scenario"],
-        kubeconfig=os.path.abspath(options["kubeconfig"]) if options["kubeconfig"] else "",
-        context=options["context"],
+        kubeconfig=kubeconfig,
+        context=context,
         valkey=None if has_own_redis else stack.enter_context(embedded.socket_path(data)),
-        sandbox_port=0 if options["kubeconfig"] else embedded.kept_port(data / "sandbox" / "port"),
+        sandbox_port=0 if kubeconfig else embedded.kept_port(data / "sandbox" / "port"),
     )
 
 
@@ -176,7 +177,14 @@ def bring_up(plan: Plan, supervisor: Supervisor) -> None:
 def make_session(plan: Plan) -> None:
     """The cluster and its session, unless an earlier start made them."""
     if plan.kubeconfig:
-        call_command("bootstrap_demo", kubeconfig=plan.kubeconfig, context=plan.context)
+        call_command(
+            "bootstrap_demo",
+            kubeconfig=plan.kubeconfig,
+            context=plan.context,
+            name=slugify(plan.context)[:63] or "cluster",
+            cluster_kind=Cluster.Kind.KUBECONFIG,
+            verbosity=0,
+        )
         return
     token = plan.data / "sandbox" / "admin.token"
     kubeconfig = embedded.make_sandbox(plan.sandbox_url, token, "demo", plan.scenario)
@@ -193,8 +201,15 @@ def greet(plan: Plan, supervisor: Supervisor, began: float, *, browser: bool) ->
         supervisor.say(line)
     if not plan.is_demo:
         call_command("first_admin")
-    if browser:
+    if browser and has_screen():
         webbrowser.open(plan.url)
+
+
+def has_screen() -> bool:
+    """Else a text browser would take over the terminal."""
+    return sys.platform == "darwin" or bool(
+        os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
+    )
 
 
 def has_colour() -> bool:
