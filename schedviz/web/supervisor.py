@@ -55,6 +55,7 @@ class Program:
     ready: Callable[[], bool] | None = None
     ready_line: str = ""
     layer: int = 0
+    unheard: tuple[str, ...] = ()  # lines with one of these are not forwarded
 
 
 @dataclass(slots=True)
@@ -218,6 +219,7 @@ class Supervisor:
         )
         os.set_blocking(child.pipe.fileno(), False)
         self._selector.register(child.pipe, selectors.EVENT_READ, child)
+        child.tail.clear()
         child.started_at, child.rest_until, child.is_ready = time.monotonic(), None, False
 
     def _probe(self, child: Child) -> None:
@@ -280,7 +282,8 @@ class Supervisor:
         text = line.decode(errors="replace").rstrip()
         child.tail.append(CONTROL_SEQUENCE.sub("", text))
         ready_line = child.program.ready_line
-        self._write(child.program.name, child.colour, text)
+        if not any(words in text for words in child.program.unheard):
+            self._write(child.program.name, child.colour, text)
         if ready_line and not child.is_ready and ready_line in text:
             self._set_ready(child)
 

@@ -21,11 +21,12 @@ from django.conf import settings
 from django.core.management import call_command
 from django.core.management.base import BaseCommand
 from django.db import connections
+from django.db.models import Q
 from django.utils.text import slugify
 
 from schedviz.web import embedded
 from schedviz.web.embedded import CannotStart
-from schedviz.web.models import Cluster
+from schedviz.web.models import Cluster, Session
 from schedviz.web.supervisor import Program, StartFailed, Stopped, Supervisor
 
 MANAGE = str(settings.BASE_DIR / "manage.py")
@@ -73,7 +74,14 @@ class Plan:
         if self.valkey:
             socket = self.valkey
             argv = embedded.valkey_argv(socket)
-            programs.append(Program("valkey", argv, lambda: embedded.valkey_answers(socket)))
+            programs.append(
+                Program(
+                    "valkey",
+                    argv,
+                    lambda: embedded.valkey_answers(socket),
+                    unheard=("overcommit", "signal-handler", "bye bye"),
+                )
+            )
         if self.sandbox_port:
             health = f"{self.sandbox_url}/healthz"
             argv = (sys.executable, MANAGE, "sandbox", "--port", str(self.sandbox_port))
@@ -81,14 +89,14 @@ class Plan:
         return programs
 
     def worker_and_web(self) -> list[Program]:
-        python = (sys.executable, "-m")
-        worker = "celery -A schedviz worker -P threads -c 4 --without-mingle --without-gossip"
+        python = (sys.executable, "-W", "ignore:You're running the worker", "-m")
+        worker = "celery -q -A schedviz worker -P threads -c 4 --without-mingle --without-gossip"
         web = "uvicorn schedviz.asgi:application --no-access-log --lifespan off --ws websockets"
         limits = ("--log-level", "warning", "--timeout-graceful-shutdown", "1")
         where = ("--host", self.host, "--port", str(self.port))
         health = f"{self.url}healthz"
         return [
-            Program("worker", (*python, *worker.split()), layer=1),
+            Program("worker", (*python, *worker.split()), sessions_are_taken, layer=1),
             Program(
                 "web",
                 (*python, *web.split(), *limits, *where),
@@ -170,8 +178,8 @@ def bring_up(plan: Plan, supervisor: Supervisor) -> None:
         supervisor.start(program)
     supervisor.wait_ready([program.name for program in first])
     make_session(plan)
-    connections.close_all()
     supervisor.wait_ready([program.name for program in second])
+    connections.close_all()
 
 
 def make_session(plan: Plan) -> None:
@@ -189,6 +197,13 @@ def make_session(plan: Plan) -> None:
     token = plan.data / "sandbox" / "admin.token"
     kubeconfig = embedded.make_sandbox(plan.sandbox_url, token, "demo", plan.scenario)
     call_command("bootstrap_demo", kubeconfig=str(kubeconfig))
+
+
+def sessions_are_taken() -> bool:
+    """Is there nothing that waits for a worker to take it?"""
+    wanted = Session.objects.filter(desired=Session.Desired.RUNNING)
+    is_taken = Q(lease__until__gt=time.time(), state=Session.State.RUNNING)
+    return Session.objects.exists() and not wanted.exclude(is_taken).exists()
 
 
 def greet(plan: Plan, supervisor: Supervisor, began: float, *, browser: bool) -> None:
