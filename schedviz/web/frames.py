@@ -1,8 +1,8 @@
 """What a live frame says: the last state of each pod and node that changed, the counters, the last cycle in short.
 
 Built by `publishing` from one or more committed batches, read by `live`. A frame is JSON:
-session, prev (the seq of the frame before it), seq (the last committed batch in it), at, state, state_message, counters,
-pods, nodes, gone_nodes, cycle (or null), results. Rows of pods and nodes have the fields of PodState and NodeState.
+session, prev (the seq of the frame before it), seq (the last committed batch in it), at, state, state_message,
+counters, pods, nodes, gone_nodes, cycle (or null), results. Rows of pods and nodes have the fields of PodState and NodeState.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A cycle's record on its way into a row and back: the journal's codec with the node names kept beside.
+"""A cycle's record on its way into a row and back: the journal's codec, with the node names kept beside.
 
 Used by `recording` (write) and `readers` (read). Node names are kept once a node set, not once a cycle.
 """
@@ -6,11 +6,14 @@ Used by `recording` (write) and `readers` (read). Node names are kept once a nod
 from __future__ import annotations
 
 import functools
-import json
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import orjson
 import zstandard
+
+from schedviz.scheduler import journal
+from schedviz.web.tables import json_text
 
 if TYPE_CHECKING:
     from schedviz.scheduler.framework.steps import CycleRecord
@@ -19,22 +22,34 @@ if TYPE_CHECKING:
 ZSTD_LEVEL = 3
 
 
+@dataclass(frozen=True, slots=True)
+class Encoded:
+    """A cycle as its row keeps it. `content` is what `summary` says in JSON."""
+
+    content: dict[str, Any]
+    summary: str
+    blob: bytes
+
+    @property
+    def size(self) -> int:
+        return len(self.summary) + len(self.blob)
+
+
+def encode(record: CycleRecord) -> Encoded:
+    content, blob = journal.encode(record)
+    return Encoded(content, json_text(content), blob)
+
+
 def pack_names(names: tuple[str, ...]) -> bytes:
     return zstandard.ZstdCompressor(level=ZSTD_LEVEL).compress(orjson.dumps(names))
 
 
-def unpack_names(blob: bytes) -> tuple[str, ...]:
-    return _unpack_names(bytes(blob))
-
-
 @functools.lru_cache(maxsize=64)
-def _unpack_names(blob: bytes) -> tuple[str, ...]:
-    return tuple(json.loads(zstandard.ZstdDecompressor().decompress(blob)))
+def unpack_names(blob: bytes) -> tuple[str, ...]:
+    return tuple(orjson.loads(zstandard.ZstdDecompressor().decompress(blob)))
 
 
 def read(row: Cycle) -> CycleRecord:
     """The record that `recording` was given; without columns once the ring dropped them."""
-    from schedviz.scheduler import journal
-
     blob = bytes(row.blob) if row.blob is not None else None
-    return journal.decode(row.summary, blob, unpack_names(row.node_set.names))
+    return journal.decode(row.summary, blob, unpack_names(bytes(row.node_set.names)))
