@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 import tempfile
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
 
+from tests.journeys.browsers import launch
 from tests.journeys.house import House
-
-CHROMIUM_FLAGS = [
-    *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
-    *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
-]
 
 
 def pytest_collection_modifyitems(items):
@@ -46,13 +40,8 @@ def house(folder: Path):
 
 @pytest.fixture(scope="module")
 def browser():
-    """Headless Chromium: the one named by CHROMIUM, or found on the PATH."""
-    names = [os.environ.get("CHROMIUM"), "chromium", "chromium-browser", "google-chrome"]
-    paths = [path for name in names if name and (path := shutil.which(name))]
-    if not paths:
-        pytest.fail("no Chromium: install it (apt install chromium), or name it by CHROMIUM=")
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=paths[0], args=CHROMIUM_FLAGS)
+        browser = launch(playwright)
         yield browser
         browser.close()
 
