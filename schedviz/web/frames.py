@@ -2,7 +2,7 @@
 
 Built by `publishing` from one or more committed batches, read by `live`. A frame is JSON:
 session, prev (the seq of the frame before it), seq (the last committed batch in it), at, state, state_message,
-counters, pods, nodes, gone_nodes, cycle (or null), results. Rows of pods and nodes have the fields of PodState and NodeState.
+counters, pods, nodes, gone_nodes, cycle (or null), results. Rows of pods have PodState's fields, of nodes NodeState's.
 """
 
 from __future__ import annotations

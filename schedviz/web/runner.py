@@ -1,7 +1,7 @@
 """The runner: takes the leases of sessions that should run, runs them, and stops each at once when its lease is lost.
 
-Started in the Celery worker by `bootstep`. Threads: the runner's own (looks at the sessions, submits commands), one that
-renews the leases and does nothing else, one for each running session (`running`), and the publisher's.
+Started in the Celery worker by `bootstep`. Threads: the runner's own (looks at the sessions, submits commands), one
+that renews the leases and does nothing else, one for each running session (`running`), and the publisher's.
 
     desired=running, lease free -> take -> starting -> running -> (desired=stopped) stop -> release -> stopped
                                      ^        | error: failed, release, again after a while

@@ -1,4 +1,4 @@
-"""`manage.py bootstrap_demo --kubeconfig F`: what `up` needs in the database: the demo's user, cluster and session."""
+"""`manage.py bootstrap_demo --kubeconfig F`: what `up` needs in the database: user, cluster and session of the demo."""
 
 from __future__ import annotations
 
@@ -28,8 +28,10 @@ class Command(BaseCommand):
 
     @transaction.atomic
     def handle(self, *args: Any, **options: Any) -> None:
-        auth.demo_operator()
         by, name = Shell(), options["name"]
+        sandbox = options["cluster_kind"] == Cluster.Kind.SANDBOX
+        if sandbox:
+            auth.demo_operator()
         cluster = Cluster.objects.filter(name=name).first()
         if cluster is None:
             cluster = actions.cluster_add(
@@ -37,7 +39,7 @@ class Command(BaseCommand):
                 name,
                 kubeconfig_path=options["kubeconfig"],
                 context=options["context"],
-                sandbox=options["cluster_kind"] == Cluster.Kind.SANDBOX,
+                sandbox=sandbox,
             )
         elif (cluster.kubeconfig_path, cluster.context) != (
             options["kubeconfig"],
