@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 import orjson
 import zstandard
 
-from schedviz.scheduler import journal
 from schedviz.web.tables import json_text
 
 if TYPE_CHECKING:
@@ -36,6 +35,8 @@ class Encoded:
 
 
 def encode(record: CycleRecord) -> Encoded:
+    from schedviz.scheduler import journal
+
     content, blob = journal.encode(record)
     return Encoded(content, json_text(content), blob)
 
@@ -51,5 +52,7 @@ def unpack_names(blob: bytes) -> tuple[str, ...]:
 
 def read(row: Cycle) -> CycleRecord:
     """The record that `recording` was given; without columns once the ring dropped them."""
+    from schedviz.scheduler import journal
+
     blob = bytes(row.blob) if row.blob is not None else None
     return journal.decode(row.summary, blob, unpack_names(bytes(row.node_set.names)))
