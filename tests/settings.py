@@ -17,3 +17,6 @@ os.environ["SCHEDVIZ_DATA"] = folder
 from schedviz.settings import *  # noqa: E402, F403
 
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+# A file, as in production: threads and processes meet in it with the same locks.
+if "sqlite" in DATABASES["default"]["ENGINE"]:  # noqa: F405
+    DATABASES["default"]["TEST"] = {"NAME": f"{folder}/test.sqlite3"}  # noqa: F405

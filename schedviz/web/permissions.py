@@ -1,6 +1,6 @@
 """Who may do what: three roles, each with all that the one before may do. Asked by views, consumers and actions.
 
-A role is a Django group of the same name (made by a migration); a superuser is an admin.
+A role is a Django group of the same name (made after each `migrate`); a superuser is an admin.
 Who has no role may only log out.
 """
 
