@@ -224,6 +224,13 @@ def pods_page(
     return _page(rows, limit, lambda row: _pack(row.namespace, row.name, row.pk))
 
 
+def active_pods_before(session: Session, pod: PodState) -> int:
+    """How many pods of the active lane are tried before this one."""
+    active = PodState.objects.filter(session=session, lane=Lane.ACTIVE)
+    before = Q(priority__gt=pod.priority) | Q(priority=pod.priority, rank__lt=pod.rank)
+    return active.filter(before).count()
+
+
 def pods_per_lane(session: Session) -> dict[str, int]:
     rows = PodState.objects.filter(session=session).values_list("lane").annotate(n=Count("id"))
     return dict(rows.order_by())

@@ -1,0 +1,181 @@
+"""Why a pod is pending, or where it went and why, in words: from the record alone, nothing is guessed.
+
+Used by the pod's page and by `manage.py explain`.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from schedviz.scheduler.framework.status import Code
+from schedviz.scheduler.framework.steps import Lane, Outcome
+from schedviz.web import readers
+
+if TYPE_CHECKING:
+    from schedviz.scheduler.framework.steps import CycleRecord
+    from schedviz.web.models import PodState, Session
+
+VERSION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Rejection:
+    """A plugin's reason and on how many nodes it was the first one. `resolvable`: removing pods could help."""
+
+    plugin: str
+    reason: str
+    n_nodes: int
+    resolvable: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """`sentence` says it all; `more` are further sentences; `cycle` is the attempt that they speak of, 0 when none."""
+
+    pod: str
+    lane: str
+    sentence: str
+    more: list[str] = field(default_factory=list)
+    rejections: list[Rejection] = field(default_factory=list)
+    cycle: int = 0
+
+    def as_json(self) -> dict[str, Any]:
+        return {"version": VERSION, **asdict(self)}
+
+
+def explain(session: Session, pod: PodState, now: float | None = None) -> Explanation:
+    now = time.time() if now is None else now
+    detail = readers.cycle_detail(session, pod.cycle) if pod.cycle else None
+    record = detail.record if detail else None
+    return Explanation(
+        pod=f"{pod.namespace}/{pod.name}",
+        lane=pod.lane,
+        sentence=SENTENCES[Lane(pod.lane)](session, pod, now),
+        more=_more(pod, record, now),
+        rejections=rejections(record) if record else [],
+        cycle=pod.cycle,
+    )
+
+
+def _gated(session: Session, pod: PodState, now: float) -> str:
+    by = ", ".join(pod.plugins) or "a PreEnqueue plugin"
+    return f"It is held back by {by}{_because(pod)} It is tried when that changes."
+
+
+def _unschedulable(session: Session, pod: PodState, now: float) -> str:
+    waits = f" It waits for a change that may help {_words(pod.plugins)}." if pod.plugins else ""
+    return f"No node can take it{_because(pod)}{waits}"
+
+
+def _backoff(session: Session, pod: PodState, now: float) -> str:
+    wait = max(0.0, (pod.retry_at or now) - now)
+    return f"It is tried again in {wait:.0f} s, after {_times(pod.attempts)}{_because(pod)}"
+
+
+def _active(session: Session, pod: PodState, now: float) -> str:
+    before = readers.active_pods_before(session, pod)
+    place = (
+        "It is next."
+        if not before
+        else f"{before} {'pod is' if before == 1 else 'pods are'} before it."
+    )
+    return f"It waits for its turn. {place}"
+
+
+def _scheduling(session: Session, pod: PodState, now: float) -> str:
+    return "It is being scheduled now."
+
+
+def _binding(session: Session, pod: PodState, now: float) -> str:
+    return f"Node {pod.node_name} was chosen; the API server is being told."
+
+
+def _bound(session: Session, pod: PodState, now: float) -> str:
+    return f"It was bound to node {pod.node_name} after {_times(pod.attempts)}."
+
+
+def _malformed(session: Session, pod: PodState, now: float) -> str:
+    return f"It cannot be read{_because(pod)} It is not scheduled until it is put right."
+
+
+def _gone(session: Session, pod: PodState, now: float) -> str:
+    where = f" It ran on node {pod.node_name}." if pod.node_name else " It was never bound."
+    return f"It was deleted.{where}"
+
+
+SENTENCES = {
+    Lane.GATED: _gated,
+    Lane.UNSCHEDULABLE: _unschedulable,
+    Lane.BACKOFF: _backoff,
+    Lane.ACTIVE: _active,
+    Lane.SCHEDULING: _scheduling,
+    Lane.BINDING: _binding,
+    Lane.BOUND: _bound,
+    Lane.MALFORMED: _malformed,
+    Lane.GONE: _gone,
+}
+
+
+def _because(pod: PodState) -> str:
+    return f": {pod.message.rstrip('.')}." if pod.message else "."
+
+
+def _times(attempts: int) -> str:
+    return "one attempt" if attempts == 1 else f"{attempts} attempts"
+
+
+def _ago(seconds: float) -> str:
+    for size, unit in ((86400, "d"), (3600, "h"), (60, "min")):
+        if seconds >= size:
+            return f"{seconds // size:.0f} {unit} ago"
+    return f"{max(0.0, seconds):.0f} s ago"
+
+
+def _words(names: list[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} or {names[-1]}"
+
+
+def _more(pod: PodState, record: CycleRecord | None, now: float) -> list[str]:
+    more = []
+    if pod.moved_by:
+        more.append(f"It came here {_ago(now - pod.since)} by {pod.moved_by}.")
+    if record is None:
+        if pod.cycle:
+            more.append(f"Cycle {pod.cycle} is no longer in the record.")
+        return more
+    more.append(_attempt(record))
+    if record.ties:
+        more.append(f"{len(record.ties)} nodes had the best total; one of them was drawn.")
+    return more
+
+
+def _attempt(record: CycleRecord) -> str:
+    head = f"Attempt {record.attempt} was cycle {record.number}: "
+    n_nodes = len(record.node_names)
+    if record.outcome in (Outcome.UNSCHEDULABLE, Outcome.ERROR) or not record.chosen:
+        return f"{head}{record.message or record.outcome}"
+    if record.feasible is None or record.totals is None or len(record.feasible) < 2:
+        return f"{head}{record.chosen} was chosen out of {n_nodes}, the only one that passed."
+    best = int(record.totals.max())
+    return f"{head}{len(record.feasible)} of {n_nodes} nodes passed; {record.chosen} had the best total, {best}."
+
+
+def rejections(record: CycleRecord) -> list[Rejection]:
+    """The first failure of each node, counted, the most frequent first. Empty when the detail was dropped."""
+    if record.first_failure is None:
+        return []
+    filters = [step for step in record.steps if step.point == "Filter"]
+    counts: Counter[tuple[str, str, bool]] = Counter()
+    for row, index in enumerate(record.first_failure):
+        if index < 0 or filters[index].nodes is None:
+            continue
+        status = filters[index].nodes.status(row)
+        resolvable = status.code is not Code.UNSCHEDULABLE_AND_UNRESOLVABLE
+        counts[filters[index].plugin, status.message, resolvable] += 1
+    return [
+        Rejection(plugin, reason, n_nodes, resolvable)
+        for (plugin, reason, resolvable), n_nodes in counts.most_common()
+    ]

@@ -1,0 +1,66 @@
+"""`manage.py explain NAMESPACE/POD`: why this pod is pending, or where it went and why, from the record."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from schedviz.web import readers
+from schedviz.web.explanation import explain
+
+if TYPE_CHECKING:
+    from django.core.management.base import CommandParser
+
+    from schedviz.web.explanation import Explanation
+    from schedviz.web.models import Session
+
+
+class Command(BaseCommand):
+    help = "Says why a pod is pending, or where it went and why."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("pod", metavar="NAMESPACE/POD", help="POD alone: of namespace default")
+        parser.add_argument("--session", help="needed when there are several")
+        parser.add_argument("-o", "--output", choices=["text", "json"], default="text")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        session = self._session(options["session"])
+        namespace, _, name = options["pod"].rpartition("/")
+        pod = readers.pod_by_name(session, namespace or "default", name)
+        if pod is None:
+            raise CommandError(
+                f"session {session.name} knows no pod {namespace or 'default'}/{name}: "
+                f"is its schedulerName one of {', '.join(session.scheduler_names)}?"
+            )
+        found = explain(session, pod)
+        if options["output"] == "json":
+            self.stdout.write(json.dumps(found.as_json(), indent=2))
+        else:
+            self._write(found)
+
+    def _write(self, found: Explanation) -> None:
+        self.stdout.write(f"{found.pod} ({found.lane})")
+        for sentence in (found.sentence, *found.more):
+            self.stdout.write(sentence)
+        for rejection in found.rejections:
+            nodes = "node" if rejection.n_nodes == 1 else "nodes"
+            self.stdout.write(
+                f"  {rejection.n_nodes} {nodes}: {rejection.plugin}: {rejection.reason}"
+            )
+
+    def _session(self, name: str | None) -> Session:
+        sessions = readers.sessions_list()
+        if name:
+            sessions = [session for session in sessions if session.name == name]
+        if not sessions:
+            raise CommandError(
+                f"there is no session {name!r}"
+                if name
+                else "there is no session: see `session create`"
+            )
+        if len(sessions) > 1:
+            names = ", ".join(session.name for session in sessions)
+            raise CommandError(f"there are several sessions: give --session ({names})")
+        return sessions[0]
