@@ -121,7 +121,8 @@ class NodeStatuses:
 
     @property
     def passed(self) -> NDArray[np.bool_]:
-        return self.codes == 0
+        passed: NDArray[np.bool_] = self.codes == 0
+        return passed
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, NodeStatuses) or len(self) != len(other):
