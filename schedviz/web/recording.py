@@ -64,7 +64,7 @@ class _Work:
     """A batch's cycles, encoded. `bytes`: what the ring grows by."""
 
     cycles: list[tuple[CycleRecord, records.Encoded]] = field(default_factory=list)
-    closed: list[tuple[CycleRecord, records.Encoded]] = field(default_factory=list)
+    closed: list[tuple[CycleRecord, str, int]] = field(default_factory=list)  # summary, its growth
     bytes: int = 0
 
 
@@ -127,8 +127,9 @@ class DatabaseSink:
         for record in batch.updates:
             opened = self._open.pop(record.number, None) or records.encode(record)
             closed = records.close(opened, record)
-            work.closed.append((record, closed))
-            work.bytes += len(closed.summary) - len(opened.summary)
+            growth = len(closed.summary) - len(opened.summary)
+            work.closed.append((record, closed.summary, growth))
+            work.bytes += growth
         return work
 
     def _write(self, batch: Batch, work: _Work) -> None:
@@ -195,17 +196,10 @@ class DatabaseSink:
             self._node_set = (names, node_set.pk)
         return self._node_set[1]
 
-    def _close_cycles(self, closed: list[tuple[CycleRecord, records.Encoded]]) -> None:
+    def _close_cycles(self, closed: list[tuple[CycleRecord, str, int]]) -> None:
         rows = [
-            (
-                record.outcome.value,
-                clean(record.message),
-                encoded.summary,
-                encoded.size,
-                self._id,
-                record.number,
-            )
-            for record, encoded in closed
+            (record.outcome.value, clean(record.message), summary, growth, self._id, record.number)
+            for record, summary, growth in closed
         ]
         if rows:
             with connection.cursor() as cursor:

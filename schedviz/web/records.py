@@ -41,6 +41,12 @@ def encode(record: CycleRecord) -> Encoded:
     return Encoded(content, json_text(content), blob)
 
 
+def close(opened: Encoded, record: CycleRecord) -> Encoded:
+    """The same cycle once its binding is answered: only what `summary` says is new."""
+    content = encode(record).content
+    return Encoded(content, json_text(content), opened.blob)
+
+
 def pack_names(names: tuple[str, ...]) -> bytes:
     return zstandard.ZstdCompressor(level=ZSTD_LEVEL).compress(orjson.dumps(names))
 
