@@ -18,6 +18,7 @@ from schedviz.web.models import OneTimePassword
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import User
+    from django.db.models import QuerySet
     from django.http import HttpRequest, HttpResponse
 
 DEMO_OPERATOR = "demo"
@@ -35,13 +36,17 @@ class PasswordChooseView(views.PasswordChangeView):
     success_url = reverse_lazy("home")
 
     def get_form_class(self) -> Any:
-        once = OneTimePassword.objects.filter(user_id=self.request.user.pk).exists()
+        once = _one_time_password(self.request.user).exists()
         return SetPasswordForm if once else super().get_form_class()
 
     def form_valid(self, form: Any) -> HttpResponse:
         with transaction.atomic():
-            OneTimePassword.objects.filter(user_id=self.request.user.pk).delete()
+            _one_time_password(self.request.user).delete()
             return super().form_valid(form)
+
+
+def _one_time_password(user: Any) -> QuerySet[OneTimePassword]:
+    return OneTimePassword.objects.filter(user=user)
 
 
 @receiver(user_logged_in, dispatch_uid="schedviz.one_time_password")

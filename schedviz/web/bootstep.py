@@ -10,8 +10,6 @@ from celery import bootsteps
 class RunnerStep(bootsteps.StartStopStep):
     """Long-lived sessions live here and not in a task: a broker would deliver a long task twice."""
 
-    requires = {"celery.worker.components:Pool"}
-
     def __init__(self, worker: Any, **kwargs: Any) -> None:
         super().__init__(worker, **kwargs)
         self.runner: Any = None

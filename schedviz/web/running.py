@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from django.db import DatabaseError, connection
 
@@ -156,7 +156,7 @@ class RunningSession:
         mine = Session.objects.filter(
             pk=self._row.pk, lease__holder=self.lease.holder, lease__fence=self.lease.fence
         )
-        news = {"state": state, "state_message": message}
+        news: dict[str, Any] = {"state": state, "state_message": message}
         if state == State.STARTING:
             news["started_at"] = now
         if mine.update(**news):
