@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from urllib.parse import quote
 
 import dj_database_url
 from csp.constants import NONE, SELF
@@ -138,19 +139,17 @@ SQLITE_PRAGMAS = (
     "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA cache_size=-65536; PRAGMA mmap_size=268435456; "
     "PRAGMA temp_store=MEMORY; PRAGMA journal_size_limit=67108864; PRAGMA wal_autocheckpoint=4000;"
 )
-if os.environ.get("DATABASE_URL"):
-    DATABASES = {"default": dj_database_url.config(conn_health_checks=True)}
-else:
-    DATABASES = {
-        "default": {
-            "ENGINE": "django.db.backends.sqlite3",
-            "NAME": str(DATA_DIR / "db.sqlite3"),
-            "OPTIONS": {
-                "transaction_mode": "IMMEDIATE",
-                "timeout": 20,
-                "init_command": SQLITE_PRAGMAS,
-            },
-        }
+DATABASES = {
+    "default": dj_database_url.parse(
+        os.environ.get("DATABASE_URL") or f"sqlite:///{quote(str(DATA_DIR))}/db.sqlite3",
+        conn_health_checks=True,
+    )
+}
+if DATABASES["default"]["ENGINE"].endswith("sqlite3"):
+    DATABASES["default"]["OPTIONS"] = {
+        "transaction_mode": "IMMEDIATE",
+        "timeout": 20,
+        "init_command": SQLITE_PRAGMAS,
     }
 
 # What the record keeps, a session. Detail (each plugin's answer for each node) is dropped first; summaries live
