@@ -32,10 +32,11 @@ def nemo() -> User:
 
 def session(name: str = "demo", **fields: object) -> Session:
     """A session of a sandbox with its lease row, running unless told otherwise."""
-    cluster, _ = Cluster.objects.get_or_create(
-        name="box", defaults={"kind": "sandbox", "kubeconfig_path": "/nowhere/kubeconfig"}
-    )
+    if "cluster" not in fields:
+        fields["cluster"], _ = Cluster.objects.get_or_create(
+            name="box", defaults={"kind": "sandbox", "kubeconfig_path": "/nowhere/kubeconfig"}
+        )
     given = {"scheduler_names": ["default-scheduler"], "desired": "running", "state": "running"}
-    made = Session.objects.create(name=name, cluster=cluster, **given | fields)
+    made = Session.objects.create(name=name, **given | fields)
     Lease.objects.create(session=made)
     return made
