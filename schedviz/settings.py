@@ -100,7 +100,7 @@ MIDDLEWARE = [
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "schedviz.web.middleware.DemoLoginMiddleware",
-    "django.contrib.auth.middleware.LoginRequiredMiddleware",
+    "schedviz.web.middleware.LoginMiddleware",
     "schedviz.web.middleware.OneTimePasswordMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",

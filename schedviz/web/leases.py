@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from django.db import connection
 from django.db.models import F
 
-from schedviz.web.models import Lease
+from schedviz.web.models import Lease, Session
 
 TTL_SECONDS = 4.0
 RENEW_SECONDS = 1.0
@@ -74,6 +74,15 @@ def release(lease: HeldLease) -> None:
     """Free for the next one at once. The fence stays: it only ever grows."""
     lease.deadline = 0.0
     _mine(lease).update(holder="", until=0.0)
+
+
+def mark_stopped() -> None:
+    """Sessions that should not run and that nobody holds are stopped, whatever their last holder left behind."""
+    idle = Session.objects.filter(desired=Session.Desired.STOPPED, lease__until__lt=database_now())
+    if idle.exclude(state=Session.State.STOPPED).exists():
+        idle.exclude(state=Session.State.STOPPED).update(
+            state=Session.State.STOPPED, state_message=""
+        )
 
 
 def _mine(lease: HeldLease):  # type: ignore[no-untyped-def]

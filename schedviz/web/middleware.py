@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ipaddress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
 from django.contrib.auth import get_user_model, login
-from django.shortcuts import redirect
+from django.contrib.auth.middleware import LoginRequiredMiddleware
+from django.shortcuts import redirect, resolve_url
 from django.urls import reverse
+from django_htmx.http import HttpResponseClientRedirect
 
 from schedviz.web.auth import DEMO_OPERATOR
 from schedviz.web.models import OneTimePassword
@@ -17,6 +19,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from django.http import HttpRequest, HttpResponse
+
+
+class LoginMiddleware(LoginRequiredMiddleware):
+    """Sends who is not logged in to the login page; the whole page, also when only a part of it was asked for."""
+
+    def handle_no_permission(self, request: HttpRequest, view_func: Any) -> HttpResponse:
+        if not request.headers.get("HX-Request"):
+            return super().handle_no_permission(request, view_func)
+        return HttpResponseClientRedirect(resolve_url(self.get_login_url(view_func)))
 
 
 class DemoLoginMiddleware:

@@ -59,9 +59,9 @@ def session_status(session: Session, now: float | None = None) -> tuple[str, str
     now = time.time() if now is None else now
     running = session.desired == Session.Desired.RUNNING
     silent = now - (session.heartbeat_at or session.started_at or 0)
-    if session.state == Session.State.FAILED:
+    if session.state == Session.State.FAILED and running:
         return "failed", session.state_message
-    if session.state == Session.State.STOPPED:
+    if session.state in (Session.State.STOPPED, Session.State.FAILED):
         return (
             ("waiting", "Waiting for a worker to take it.") if running else ("stopped", "Stopped.")
         )

@@ -89,6 +89,8 @@ class Runner:
                 except DatabaseError as error:
                     log.warning("runner: the database did not answer: %s", error)
                     connection.close()
+                except Exception:  # one odd row must not end the care for all the others
+                    log.exception("runner: unexpected")
         finally:
             connection.close()
 
@@ -105,6 +107,8 @@ class Runner:
     def _look(self) -> None:
         wanted = Session.objects.filter(desired=Session.Desired.RUNNING).select_related("cluster")
         rows = {row.pk: row for row in wanted}
+        self._failures = {pk: entry for pk, entry in self._failures.items() if pk in rows}
+        leases.mark_stopped()
         for pk, running in self._running.items():
             if pk not in rows:
                 running.stop("", state=Session.State.STOPPED)
@@ -154,14 +158,16 @@ class Runner:
     # ---- the leases' thread ------------------------------------------------------------------------------------------
 
     def _renew(self) -> None:
+        trouble = None
         for running in list(self._running.values()):
             if not running.is_alive():
                 continue
             try:
-                held = leases.renew(running.lease)
-            except DatabaseError:
+                if not leases.renew(running.lease):
+                    running.lose("another worker has taken it")
+            except DatabaseError as error:
+                trouble = error
                 if not running.lease.may_act():
                     running.lose("the database does not answer")
-                raise
-            if not held:
-                running.lose("another worker has taken it")
+        if trouble is not None:
+            raise trouble

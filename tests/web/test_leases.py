@@ -58,6 +58,19 @@ def test_the_holder_stops_before_anybody_may_take_over(session):
     assert lease.deadline - leases.MARGIN_SECONDS < ends
 
 
+def test_what_a_dead_worker_left_running_is_marked_stopped(session):
+    lease = leases.take(session.pk, "one")
+    session.desired = "stopped"
+    session.save()
+    leases.mark_stopped()
+    session.refresh_from_db()
+    assert session.state == "running", "its holder still has the word"
+    leases.release(lease)
+    leases.mark_stopped()
+    session.refresh_from_db()
+    assert session.state == "stopped"
+
+
 def test_the_same_holder_does_not_take_twice(session):
     leases.take(session.pk, "one")
     assert leases.take(session.pk, "one") is None

@@ -72,6 +72,11 @@ def test_pages_ask_for_a_login(client):
     assert answer.headers["Location"].startswith("/accounts/login/")
 
 
+def test_a_part_of_a_page_leads_the_whole_page_to_the_login(client):
+    answer = client.get("/accounts/password/", headers={"HX-Request": "true"})
+    assert answer.headers["HX-Redirect"] == "/accounts/login/"
+
+
 def test_headers_that_keep_browsers_safe(client):
     headers = client.get("/accounts/login/").headers
     assert "unsafe" not in headers["Content-Security-Policy"]

@@ -113,6 +113,7 @@ def test_the_board_has_all_that_waits_and_what_was_bound_lately(session):
         pytest.param({"desired": "running", "state": "running"}, "running", id="all is well"),
         pytest.param({"desired": "stopped", "state": "running"}, "stopping", id="still there"),
         pytest.param({"desired": "running", "state": "failed"}, "failed", id="failed"),
+        pytest.param({"desired": "stopped", "state": "failed"}, "stopped", id="no more tries"),
         pytest.param({"state": "running", "heartbeat_at": 90.0}, "stale", id="silent too long"),
     ],
 )
