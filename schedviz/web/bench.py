@@ -7,6 +7,7 @@ is timed for a cycle is all of that, and the journal's encoding and the database
 
 from __future__ import annotations
 
+import contextlib
 import resource
 import sys
 import time
@@ -172,6 +173,18 @@ def keep_encoded(records: list[CycleRecord]) -> int:
         summary, blob = journal.encode(record)
         size += len(blob) + len(repr(summary))
     return size
+
+
+@contextlib.contextmanager
+def keeping(record: str) -> Iterator[Keep]:
+    """What becomes of records: nothing, or their encoding."""
+    if record == "database":
+        raise CannotMeasure("--record database waits for the session; there are none and journal")
+    yield keep_encoded if record == "journal" else keep_nothing
+
+
+def keep_nothing(records: list[CycleRecord]) -> int:
+    return 0
 
 
 def measure(load: Load, keep: Keep) -> Figures:
