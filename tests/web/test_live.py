@@ -7,6 +7,7 @@ import contextlib
 
 import orjson
 import pytest
+from channels.db import database_sync_to_async
 from channels.layers import get_channel_layer
 
 from schedviz.web import live, readers
@@ -26,6 +27,10 @@ def frame(seq, prev=None, **fields):
     blank = {"pods": [], "nodes": [], "gone_nodes": [], "counters": {}, "cycle": None}
     head = {"seq": seq, "prev": seq - 1 if prev is None else prev, "at": 1.0, "results": []}
     return blank | head | fields
+
+
+async def change(session, **fields):
+    await database_sync_to_async(Session.objects.filter(pk=session.pk).update)(**fields)
 
 
 async def send(session, *frames):
@@ -79,10 +84,9 @@ async def test_what_a_slow_view_missed_is_folded_together(view, session):
 
 async def test_a_gap_brings_the_snapshot_again(view, session):
     await view.changes()
-    await PodState.objects.acreate(
-        session=session, uid="u7", namespace="a", name="p7", lane="gated", since=1.0
-    )
-    await Session.objects.filter(pk=session.pk).aupdate(seq=15)
+    row = {"session": session, "uid": "u7", "namespace": "a", "name": "p7", "lane": "gated"}
+    await database_sync_to_async(PodState.objects.create)(**row, since=1.0)
+    await change(session, seq=15)
     await send(session, frame(16, prev=15, pods=[pod_row("u8")]))
     changes = await view.changes()
     assert changes.reset
@@ -117,7 +121,7 @@ async def test_while_stale_the_database_is_looked_at(view, session, monkeypatch)
     monkeypatch.setattr(live, "STALE_SECONDS", 0.2)
     monkeypatch.setattr(live, "RESYNC_SECONDS", 0.2)
     await view.changes()
-    await Session.objects.filter(pk=session.pk).aupdate(state="stopped", state_message="Done.")
+    await change(session, state="stopped", state_message="Done.")
     while view.state.state != "stopped":
         await view.changes()
     assert view.state.state_message == "Done."

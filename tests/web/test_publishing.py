@@ -110,8 +110,12 @@ async def test_a_dead_broker_gets_the_newest_state_when_it_is_back(
 
 
 @pytest.fixture
-async def session_of_hub(valkey):
-    session = await asyncio.to_thread(people.session)
+def session():
+    return people.session()
+
+
+@pytest.fixture
+async def session_of_hub(valkey, session):
     view = Hub().subscribe(session.pk)
     async with asyncio.timeout(20):
         yield session, view
