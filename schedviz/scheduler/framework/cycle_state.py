@@ -1,0 +1,31 @@
+"""What plugins leave for themselves within one cycle: written at PreFilter or PreScore, read at Filter or Score.
+
+Mirrors pkg/scheduler/framework/cycle_state.go (v1.36). Left out on purpose: locks (a cycle is one generator).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class CycleState:
+    """One dictionary a cycle; keys are the plugins' own."""
+
+    __slots__ = ("_values", "skip_filter", "skip_score")
+
+    def __init__(self) -> None:
+        self._values: dict[str, Any] = {}
+        self.skip_filter: set[str] = set()
+        self.skip_score: set[str] = set()
+
+    def write(self, key: str, value: Any) -> None:
+        self._values[key] = value
+
+    def read(self, key: str) -> Any:
+        """Raises KeyError "not found" as upstream's ErrNotFound when nothing was written."""
+        if key not in self._values:
+            raise KeyError("not found")
+        return self._values[key]
+
+    def get(self, key: str) -> Any | None:
+        return self._values.get(key)
