@@ -1,0 +1,49 @@
+"""What a plugin author imports."""
+
+from __future__ import annotations
+
+from schedviz.scheduler.framework.cluster_event import ActionType, ClusterEvent
+from schedviz.scheduler.framework.cycle_state import CycleState
+from schedviz.scheduler.framework.interface import (
+    PermitResult,
+    Plugin,
+    PostFilterResult,
+    PreFilterResult,
+    default_normalize_score,
+)
+from schedviz.scheduler.framework.node_info import NodeInfo, QueuedPodInfo
+from schedviz.scheduler.framework.snapshot import Snapshot
+from schedviz.scheduler.framework.status import (
+    SUCCESS,
+    Code,
+    Error,
+    NodeStatuses,
+    Skip,
+    Status,
+    Unschedulable,
+    UnschedulableAndUnresolvable,
+    Wait,
+)
+
+__all__ = [
+    "SUCCESS",
+    "ActionType",
+    "ClusterEvent",
+    "Code",
+    "CycleState",
+    "Error",
+    "NodeInfo",
+    "NodeStatuses",
+    "PermitResult",
+    "Plugin",
+    "PostFilterResult",
+    "PreFilterResult",
+    "QueuedPodInfo",
+    "Skip",
+    "Snapshot",
+    "Status",
+    "Unschedulable",
+    "UnschedulableAndUnresolvable",
+    "Wait",
+    "default_normalize_score",
+]

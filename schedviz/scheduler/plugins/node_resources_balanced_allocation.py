@@ -1,0 +1,82 @@
+"""Nodes whose cpu, memory and the rest would be used evenly are liked more.
+
+Mirrors pkg/scheduler/framework/plugins/noderesources/balanced_allocation.go (v1.36): how much better or worse
+balanced the node is with the pod than without it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from schedviz.kube.objects import Pod
+from schedviz.scheduler.framework import CycleState, Plugin, Skip, Snapshot, Status
+
+NATIVE = ("cpu", "memory", "ephemeral-storage")
+
+
+def balance(fractions: NDArray[np.float64], counted: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """0..100 [node] from fractions [resource, node]: 100 when all are used alike. `counted`: which take part."""
+    n = counted.sum(axis=0)
+    used = np.where(counted, fractions, 0.0)
+    mean = used.sum(axis=0) / np.maximum(n, 1)
+    squares = np.where(counted, (fractions - mean) ** 2, 0.0).sum(axis=0)
+    deviation = np.sqrt(squares / np.maximum(n, 1))
+    if len(fractions) == 2:
+        deviation = np.where(n == 2, np.abs((fractions[0] - fractions[1]) / 2), deviation)
+    elif (n == 2).any():
+        deviation = np.where(n == 2, _half_difference(fractions, counted), deviation)
+    deviation = np.where(n < 2, 0.0, deviation)
+    return ((1.0 - deviation) * 100.0).astype(np.int64)
+
+
+def _half_difference(
+    fractions: NDArray[np.float64], counted: NDArray[np.bool_]
+) -> NDArray[np.float64]:
+    largest = np.where(counted, fractions, -np.inf).max(axis=0)
+    smallest = np.where(counted, fractions, np.inf).min(axis=0)
+    half: NDArray[np.float64] = np.abs((largest - smallest) / 2)
+    return half
+
+
+class NodeResourcesBalancedAllocation(Plugin):
+    """Favour nodes that the pod leaves evenly used."""
+
+    @dataclass(frozen=True)
+    class Args:
+        """NodeResourcesBalancedAllocationArgs: the resources compared (their weights are always 1)."""
+
+        resources: tuple[str, ...] = ("cpu", "memory")
+
+    args: NodeResourcesBalancedAllocation.Args
+    Args: ClassVar[type[Args]]  # type: ignore[no-redef]
+
+    def pre_score(
+        self, state: CycleState, pod: Pod, nodes: Snapshot, rows: NDArray[np.intp]
+    ) -> Status | None:
+        return None if any(pod.requests.get(name, 0) for name in self.args.resources) else Skip()
+
+    def score_nodes(
+        self, state: CycleState, pod: Pod, nodes: Snapshot, rows: NDArray[np.intp]
+    ) -> NDArray[np.int64]:
+        names = [
+            name for name in self.args.resources if name in NATIVE or pod.requests.get(name, 0)
+        ]
+        shape = (len(names), len(rows))
+        before = np.zeros(shape)
+        after = np.zeros(shape)
+        counted = np.zeros(shape, dtype=np.bool_)
+        for i, name in enumerate(names):
+            allocatable = nodes.allocatable(name)[rows]
+            requested = nodes.requested(name)[rows]
+            counted[i] = allocatable > 0
+            safe = np.maximum(allocatable, 1)
+            before[i] = np.minimum(requested / safe, 1.0)
+            after[i] = np.minimum((requested + pod.requests.get(name, 0)) / safe, 1.0)
+        change = 50 + balance(after, counted) - balance(before, counted)
+        # Go's division truncates toward zero.
+        halved: NDArray[np.int64] = 50 + np.sign(change) * (np.abs(change) // 2)
+        return halved

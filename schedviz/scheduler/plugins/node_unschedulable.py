@@ -1,0 +1,40 @@
+"""Cordoned nodes take no new pods.
+
+Mirrors pkg/scheduler/framework/plugins/nodeunschedulable (v1.36).
+"""
+
+from __future__ import annotations
+
+from schedviz.kube.matching import Taint
+from schedviz.kube.objects import Pod
+from schedviz.scheduler.framework import (
+    CycleState,
+    NodeStatuses,
+    Plugin,
+    Snapshot,
+    UnschedulableAndUnresolvable,
+)
+from schedviz.scheduler.framework.cluster_event import ActionType, ClusterEvent
+
+ERR_REASON_UNSCHEDULABLE = "node(s) were unschedulable"
+UNSCHEDULABLE_TAINT = Taint("node.kubernetes.io/unschedulable", "", "NoSchedule")
+
+
+class NodeUnschedulable(Plugin):
+    """Refuse nodes with spec.unschedulable, unless the pod tolerates that taint."""
+
+    def filter_nodes(self, state: CycleState, pod: Pod, nodes: Snapshot) -> NodeStatuses:
+        statuses = NodeStatuses(len(nodes))
+        if nodes.unschedulable.any() and not any(
+            t.tolerates(UNSCHEDULABLE_TAINT) for t in pod.tolerations
+        ):
+            statuses.reject(
+                nodes.unschedulable, UnschedulableAndUnresolvable(ERR_REASON_UNSCHEDULABLE)
+            )
+        return statuses
+
+    def events_to_register(self) -> tuple[ClusterEvent, ...]:
+        return (
+            ClusterEvent("Node", ActionType.ADD | ActionType.UPDATE_NODE_TAINT),
+            ClusterEvent("Pod", ActionType.UPDATE_POD_TOLERATIONS),
+        )

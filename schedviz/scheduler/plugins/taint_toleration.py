@@ -1,0 +1,82 @@
+"""Taints that a pod does not tolerate keep it off a node, or make the node less liked.
+
+Mirrors pkg/scheduler/framework/plugins/tainttoleration (v1.36). Nodes are judged by distinct set of taints.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from schedviz.kube.matching import Taint, Toleration
+from schedviz.kube.objects import Pod
+from schedviz.scheduler.framework import (
+    CycleState,
+    NodeStatuses,
+    Plugin,
+    Snapshot,
+    Status,
+    UnschedulableAndUnresolvable,
+    default_normalize_score,
+)
+from schedviz.scheduler.framework.cluster_event import ActionType, ClusterEvent
+
+ERR_REASON = "node(s) had untolerated taint(s)"
+STATE_KEY = "PreScoreTaintToleration"
+
+
+def is_untolerated(taints: tuple[Taint, ...], tolerations: tuple[Toleration, ...]) -> bool:
+    """Whether a NoSchedule or NoExecute taint is left over."""
+    return any(
+        taint.effect in ("NoSchedule", "NoExecute")
+        and not any(t.tolerates(taint) for t in tolerations)
+        for taint in taints
+    )
+
+
+def intolerable_count(taints: tuple[Taint, ...], tolerations: tuple[Toleration, ...]) -> int:
+    """How many PreferNoSchedule taints are left over."""
+    return sum(
+        taint.effect == "PreferNoSchedule" and not any(t.tolerates(taint) for t in tolerations)
+        for taint in taints
+    )
+
+
+class TaintToleration(Plugin):
+    """Refuse nodes with untolerated taints; prefer those with few PreferNoSchedule ones."""
+
+    def filter_nodes(self, state: CycleState, pod: Pod, nodes: Snapshot) -> NodeStatuses:
+        statuses = NodeStatuses(len(nodes))
+        refused = [is_untolerated(taints, pod.tolerations) for taints in nodes.taint_sets]
+        if any(refused):
+            rows = np.array(refused, dtype=np.bool_)[nodes.taint_set_ids]
+            statuses.reject(rows, UnschedulableAndUnresolvable(ERR_REASON))
+        return statuses
+
+    def pre_score(
+        self, state: CycleState, pod: Pod, nodes: Snapshot, rows: NDArray[np.intp]
+    ) -> Status | None:
+        state.write(
+            STATE_KEY, tuple(t for t in pod.tolerations if t.effect in ("", "PreferNoSchedule"))
+        )
+        return None
+
+    def score_nodes(
+        self, state: CycleState, pod: Pod, nodes: Snapshot, rows: NDArray[np.intp]
+    ) -> NDArray[np.int64]:
+        tolerations = state.read(STATE_KEY)
+        counts = np.array(
+            [intolerable_count(t, tolerations) for t in nodes.taint_sets], dtype=np.int64
+        )
+        return counts[nodes.taint_set_ids[rows]]
+
+    def normalize_score(
+        self, state: CycleState, pod: Pod, scores: NDArray[np.int64]
+    ) -> NDArray[np.int64]:
+        return default_normalize_score(scores, reverse=True)
+
+    def events_to_register(self) -> tuple[ClusterEvent, ...]:
+        return (
+            ClusterEvent("Node", ActionType.ADD | ActionType.UPDATE_NODE_TAINT),
+            ClusterEvent("Pod", ActionType.UPDATE_POD_TOLERATIONS),
+        )
