@@ -1,0 +1,211 @@
+"""How a cycle's record is written down: a summary that a page can list, and a blob with the columns over nodes.
+
+`encode` is called by the sinks, `decode` by the readers; together they lose nothing. The blob is zstd over a JSON
+header and small-dtype arrays; node names are not in it (a NodeSet keeps them once, see `node_set_digest`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import orjson
+import zstandard
+from numpy.typing import NDArray
+
+from schedviz.scheduler.framework.status import Code, NodeStatuses, Status
+from schedviz.scheduler.framework.steps import CycleRecord, Outcome, PodRef, Scores, Step
+
+VERSION = 1
+ZSTD_LEVEL = 1
+_DTYPES = (np.int8, np.int16, np.int32, np.int64)
+_HEAD = (
+    "number",
+    "attempt",
+    "priority",
+    "scheduler_name",
+    "started_at",
+    "chosen",
+    "nominated_node_name",
+)
+
+
+def node_set_digest(names: Iterable[str]) -> str:
+    """32 hex digits that name this order of nodes."""
+    return hashlib.blake2b("\n".join(names).encode(), digest_size=16).hexdigest()
+
+
+def encode(record: CycleRecord) -> tuple[dict[str, Any], bytes]:
+    """(summary as JSON data, blob). What `decode` needs beside them: the node names."""
+    summary: dict[str, Any] = {name: getattr(record, name) for name in _HEAD}
+    summary |= {
+        "v": VERSION,
+        "pod": [record.pod.namespace, record.pod.name, record.pod.uid, record.pod.resource_version],
+        "ties": list(record.ties),
+        "outcome": record.outcome.value,
+        "message": record.message,
+        "duration": record.duration,
+        "steps": [_step_summary(step) for step in record.steps],
+        "binding": [_step_summary(step) for step in record.binding_steps],
+        "seconds": record.step_durations,
+        "binding_seconds": record.binding_durations,
+    }
+    return summary, _Columns().pack(record)
+
+
+def decode(summary: dict[str, Any], blob: bytes | None, node_names: tuple[str, ...]) -> CycleRecord:
+    """The record as it was; without a blob its columns are None."""
+    if summary.get("v") != VERSION:
+        raise ValueError(
+            f"a record of version {summary.get('v')!r}: this release reads version {VERSION}"
+        )
+    record = CycleRecord(
+        pod=PodRef(*summary["pod"]),
+        node_names=node_names,
+        steps=[_step(one) for one in summary["steps"]],
+        binding_steps=[_step(one) for one in summary["binding"]],
+        ties=tuple(summary["ties"]),
+        outcome=Outcome(summary["outcome"]),
+        message=summary["message"],
+        duration=summary["duration"],
+        step_durations=list(summary["seconds"]),
+        binding_durations=list(summary["binding_seconds"]),
+        **{name: summary[name] for name in _HEAD},
+    )
+    if blob is not None:
+        _unpack(record, blob)
+    return record
+
+
+def _step_summary(step: Step) -> dict[str, Any]:
+    one: dict[str, Any] = {
+        "point": step.point,
+        "plugin": step.plugin,
+        "code": step.status.code.title,
+    }
+    if step.status.plugin != step.plugin:
+        one["by"] = step.status.plugin
+    if step.status.reasons:
+        one["reasons"] = list(step.status.reasons)
+    if step.scores is not None:
+        one["weight"] = step.scores.weight
+    if step.node_names is not None:
+        one["nodes"] = list(step.node_names)
+    return one
+
+
+_CODES = {code.title: code for code in Code}
+
+
+def _step(one: dict[str, Any]) -> Step:
+    status = Status(
+        _CODES[one["code"]], tuple(one.get("reasons", ())), one.get("by", one["plugin"])
+    )
+    names = one.get("nodes")
+    return Step(
+        one["point"], one["plugin"], status, node_names=None if names is None else tuple(names)
+    )
+
+
+class _Columns:
+    """Collects arrays; the header says where each lies: [dtype, length]."""
+
+    def __init__(self) -> None:
+        self._parts: list[bytes] = []
+        self._layout: list[tuple[str, int]] = []
+
+    def pack(self, record: CycleRecord) -> bytes:
+        header = {
+            "first_failure": self._maybe(record.first_failure),
+            "feasible": self._maybe(record.feasible),
+            "totals": self._maybe(record.totals),
+            "steps": [self._step(step, record) for step in record.steps],
+        }
+        head = orjson.dumps({**header, "layout": self._layout})
+        plain = b"".join([len(head).to_bytes(4, "little"), head, *self._parts])
+        return zstandard.ZstdCompressor(level=ZSTD_LEVEL).compress(plain)
+
+    def _maybe(self, array: NDArray[Any] | None) -> int | None:
+        return None if array is None else self._add(array)
+
+    def _add(self, array: NDArray[Any]) -> int:
+        small = _smallest(array)
+        self._parts.append(small.tobytes())
+        self._layout.append((small.dtype.str, len(small)))
+        return len(self._layout) - 1
+
+    def _step(self, step: Step, record: CycleRecord) -> dict[str, Any] | None:
+        if step.nodes is not None:
+            nodes = step.nodes
+            if not nodes.codes.any() and not nodes.reason_ids.any():
+                return {"n": len(nodes), "table": nodes.table}
+            return {
+                "codes": self._add(nodes.codes),
+                "ids": self._add(nodes.reason_ids),
+                "table": nodes.table,
+            }
+        if step.scores is not None:
+            scores = step.scores
+            same = record.feasible is not None and np.array_equal(scores.rows, record.feasible)
+            plain = np.array_equal(scores.raw, scores.normalized)
+            return {
+                "rows": None if same else self._add(scores.rows),
+                "raw": self._add(scores.raw),
+                "normalized": None if plain else self._add(scores.normalized),
+                "weight": scores.weight,
+            }
+        return None
+
+
+def _smallest(array: NDArray[Any]) -> NDArray[Any]:
+    if not len(array):
+        return array.astype(np.int8)
+    low, high = int(array.min()), int(array.max())
+    for dtype in _DTYPES:
+        limits = np.iinfo(dtype)
+        if limits.min <= low and high <= limits.max:
+            return array.astype(dtype)
+    raise ValueError("a column beyond int64")
+
+
+def _unpack(record: CycleRecord, blob: bytes) -> None:
+    plain = zstandard.ZstdDecompressor().decompress(blob)
+    size = int.from_bytes(plain[:4], "little")
+    header = orjson.loads(plain[4 : 4 + size])
+    arrays: list[NDArray[Any]] = []
+    offset = 4 + size
+    for dtype, length in header["layout"]:
+        array = np.frombuffer(plain, dtype=np.dtype(dtype), count=length, offset=offset)
+        arrays.append(array)
+        offset += array.nbytes
+
+    def column(number: int | None, dtype: type[Any]) -> NDArray[Any] | None:
+        return None if number is None else arrays[number].astype(dtype)
+
+    record.first_failure = column(header["first_failure"], np.int16)
+    record.feasible = column(header["feasible"], np.intp)
+    record.totals = column(header["totals"], np.int64)
+    for step, one in zip(record.steps, header["steps"], strict=True):
+        if one is None:
+            continue
+        if "table" in one:
+            step.nodes = _node_statuses(one, arrays)
+            continue
+        raw = column(one["raw"], np.int64)
+        rows = record.feasible if one["rows"] is None else column(one["rows"], np.intp)
+        normalized = raw if one["normalized"] is None else column(one["normalized"], np.int64)
+        if raw is None or rows is None or normalized is None:
+            raise ValueError(f"cycle {record.number}: the columns of {step.plugin} are damaged")
+        step.scores = Scores(rows, raw, normalized, one["weight"])
+
+
+def _node_statuses(one: dict[str, Any], arrays: list[NDArray[Any]]) -> NodeStatuses:
+    nodes = NodeStatuses(one["n"] if "n" in one else len(arrays[one["codes"]]))
+    for reasons in one["table"]:
+        nodes.reason_id(tuple(reasons))
+    if "codes" in one:
+        nodes.codes = arrays[one["codes"]].astype(np.uint8)
+        nodes.reason_ids = arrays[one["ids"]].astype(np.uint16)
+    return nodes
