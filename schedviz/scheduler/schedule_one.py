@@ -1,0 +1,193 @@
+"""One attempt for one pod: from PreFilter to the chosen node, and the words when there is none.
+
+`scheduler` drives it; every Step of every plugin is yielded and kept in the record. Mirrors
+pkg/scheduler/schedule_one.go (v1.36). Left out on purpose: sampling of nodes (all are evaluated, so that the record
+is whole) and upstream's goroutines (the binding cycle waits in `scheduler` for its Reply).
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Generator
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from schedviz.kube.objects import Pod
+from schedviz.scheduler.framework.cycle_state import CycleState
+from schedviz.scheduler.framework.runtime import FilterVerdict, Framework, PreFilterVerdict
+from schedviz.scheduler.framework.snapshot import Snapshot
+from schedviz.scheduler.framework.status import Status
+from schedviz.scheduler.framework.steps import CycleRecord, Outcome, Step
+
+T = TypeVar("T")
+NO_NODES = "no nodes available to schedule pods"
+_MASK = (1 << 64) - 1
+
+
+class Rng:
+    """splitmix64: a small seeded generator, so that the same inputs choose the same nodes."""
+
+    def __init__(self, seed: int) -> None:
+        self._state = seed & _MASK
+
+    def below(self, n: int) -> int:
+        """A number in [0, n)."""
+        self._state = (self._state + 0x9E3779B97F4A7C15) & _MASK
+        z = self._state
+        z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & _MASK
+        z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & _MASK
+        return ((z ^ (z >> 31)) * n) >> 64 if n >> 32 else (z ^ (z >> 31)) % n
+
+
+@dataclass(slots=True)
+class Attempt:
+    """What a scheduling cycle has to say when it closes. chosen "": none; then `unschedulable_plugins` says who
+    refused (empty: an error) and `record.message` why."""
+
+    record: CycleRecord
+    state: CycleState = field(default_factory=CycleState)
+    chosen: str = ""
+    unschedulable_plugins: set[str] = field(default_factory=set)
+
+    @property
+    def is_error(self) -> bool:
+        return self.record.outcome is Outcome.ERROR
+
+
+def placed(pod: Pod, node_name: str) -> Pod:
+    """The pod as it will be once it is bound."""
+    other = copy.copy(pod)
+    other.node_name = node_name
+    return other
+
+
+def scheduling_cycle(
+    framework: Framework, pod: Pod, nodes: Snapshot, *, record: CycleRecord, rng: Rng
+) -> Generator[Step, None, Attempt]:
+    """Find a node. Every yielded Step is also in `record.steps`."""
+    attempt = Attempt(record)
+    if not len(nodes):
+        record.outcome, record.message = Outcome.UNSCHEDULABLE, NO_NODES
+        return attempt
+    before = yield from kept(framework.run_pre_filter(attempt.state, pod, nodes), record.steps)
+    if not before.status.is_success:
+        return (yield from _refused(framework, attempt, pod, nodes, before=before))
+    verdict = yield from kept(
+        framework.run_filter(attempt.state, pod, nodes, only=before.node_names), record.steps
+    )
+    record.first_failure, record.feasible = verdict.first_failure, verdict.feasible
+    if verdict.error is not None:
+        return _failed(attempt, verdict.error)
+    if not len(verdict.feasible):
+        return (yield from _refused(framework, attempt, pod, nodes, before=before, verdict=verdict))
+    if len(verdict.feasible) == 1:
+        attempt.chosen = record.chosen = nodes.names[int(verdict.feasible[0])]
+        return attempt
+    return (yield from _chosen(framework, attempt, pod, nodes, rng))
+
+
+def kept(steps: Generator[Step, None, T], into: list[Step]) -> Generator[Step, None, T]:
+    """Pass the steps on and keep them in `into`."""
+    while True:
+        try:
+            step = next(steps)
+        except StopIteration as end:
+            value: T = end.value
+            return value
+        into.append(step)
+        yield step
+
+
+def _chosen(
+    framework: Framework, attempt: Attempt, pod: Pod, nodes: Snapshot, rng: Rng
+) -> Generator[Step, None, Attempt]:
+    """The node with the best total; ties are broken at random."""
+    record = attempt.record
+    rows = record.feasible
+    if rows is None:
+        raise ValueError("scoring comes after filtering")
+    status = yield from kept(framework.run_pre_score(attempt.state, pod, nodes, rows), record.steps)
+    if not status.is_success:
+        return _failed(attempt, status)
+    status, totals = yield from kept(
+        framework.run_score(attempt.state, pod, nodes, rows), record.steps
+    )
+    if not status.is_success:
+        return _failed(attempt, status)
+    record.totals = totals if framework.points["Score"] else np.ones(len(rows), dtype=np.int64)
+    best = rows[record.totals == record.totals.max()]
+    attempt.chosen = record.chosen = nodes.names[int(best[rng.below(len(best))])]
+    record.ties = tuple(nodes.names[int(row)] for row in best) if len(best) > 1 else ()
+    return attempt
+
+
+def _refused(
+    framework: Framework,
+    attempt: Attempt,
+    pod: Pod,
+    nodes: Snapshot,
+    *,
+    before: PreFilterVerdict,
+    verdict: FilterVerdict | None = None,
+) -> Generator[Step, None, Attempt]:
+    """No node: PostFilter may make room; the message says why there was none."""
+    record = attempt.record
+    if verdict is None and not before.status.is_rejected:
+        return _failed(attempt, before.status)
+    if verdict is None:
+        verdict = FilterVerdict(
+            np.full(len(nodes), -2, dtype=np.int16), np.zeros(0, dtype=np.intp), []
+        )
+        record.feasible = verdict.feasible
+        attempt.unschedulable_plugins = {
+            before.status.plugin or name for name in before.by or ("",)
+        } - {""}
+        reasons = before.status.message
+    else:
+        attempt.unschedulable_plugins = _rejectors(verdict, before)
+        reasons = ", ".join(_histogram(verdict, before))
+    record.outcome = Outcome.UNSCHEDULABLE
+    record.message = f"0/{len(nodes)} nodes are available:{' ' + reasons if reasons else ''}."
+    after = yield from kept(
+        framework.run_post_filter(attempt.state, pod, nodes, verdict), record.steps
+    )
+    if after is not None:
+        record.nominated_node_name = after.nominated_node_name or ""
+        if after.status.message:
+            record.message += f" {after.status.message}"
+    return attempt
+
+
+def _failed(attempt: Attempt, status: Status) -> Attempt:
+    record = attempt.record
+    record.outcome = Outcome.ERROR
+    record.message = (
+        f'running plugin "{status.plugin}": {status.message}' if status.plugin else status.message
+    )
+    return attempt
+
+
+def _rejectors(verdict: FilterVerdict, before: PreFilterVerdict) -> set[str]:
+    seen = np.unique(verdict.first_failure)
+    return {verdict.steps[n].plugin for n in seen if n >= 0} | (
+        set(before.by) if -2 in seen else set()
+    )
+
+
+def _histogram(verdict: FilterVerdict, before: PreFilterVerdict) -> list[str]:
+    """ "<count> <reason>", sorted as strings; a node with two reasons counts in both."""
+    counts: dict[str, int] = {}
+    outside = int((verdict.first_failure == -2).sum())
+    if outside:
+        counts[f"node(s) didn't satisfy plugin(s) [{' '.join(before.by)}]"] = outside
+    for number, step in enumerate(verdict.steps):
+        if step.nodes is None:
+            continue
+        ids: NDArray[np.uint16] = step.nodes.reason_ids[verdict.first_failure == number]
+        for reason_id, n in zip(*np.unique(ids, return_counts=True), strict=True):
+            for reason in step.nodes.table[int(reason_id)]:
+                counts[reason] = counts.get(reason, 0) + int(n)
+    return sorted(f"{n} {reason}" for reason, n in counts.items())

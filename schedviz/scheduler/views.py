@@ -1,0 +1,84 @@
+"""What the board shows of a pod and of a node, as plain data.
+
+Made by `scheduler` for what was touched, kept by the sinks (the fields are those of the tables PodState and NodeState).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from schedviz.scheduler.framework.node_info import NodeInfo, QueuedPodInfo
+from schedviz.scheduler.framework.steps import Lane
+
+
+@dataclass(slots=True)
+class PodView:
+    """Moments are seconds since the epoch; `plugins`: who refused the pod last."""
+
+    uid: str
+    namespace: str
+    name: str
+    lane: Lane
+    priority: int = 0
+    attempts: int = 0
+    rank: float = 0.0
+    since: float = 0.0
+    created_at: float = 0.0
+    retry_at: float | None = None
+    plugins: list[str] = field(default_factory=list)
+    message: str = ""
+    moved_by: str = ""
+    node_name: str = ""
+    cycle: int = 0
+
+
+@dataclass(slots=True)
+class NodeView:
+    """Quantities: cpu in milli-CPU, everything else in whole units."""
+
+    name: str
+    allocatable: dict[str, int]
+    requested: dict[str, int]
+    n_pods: int
+    unschedulable: bool
+    ready: bool
+    zone: str
+    taints: list[str]
+
+
+def of_queued(queued: QueuedPodInfo, lane: Lane) -> PodView:
+    pod = queued.pod
+    plugins = queued.unschedulable_plugins or ({queued.gating_plugin} - {""})
+    return PodView(
+        uid=pod.uid,
+        namespace=pod.namespace,
+        name=pod.name,
+        lane=lane,
+        priority=pod.priority,
+        attempts=queued.attempts,
+        rank=queued.rank,
+        since=queued.timestamp,
+        created_at=pod.creation_timestamp,
+        retry_at=queued.retry_at if lane is Lane.BACKOFF else None,
+        plugins=sorted(plugins),
+        message=queued.message,
+        moved_by=queued.moved_by,
+        cycle=queued.cycle,
+    )
+
+
+def of_node(info: NodeInfo) -> NodeView | None:
+    """None while the node itself is unknown."""
+    node = info.node
+    if node is None:
+        return None
+    return NodeView(
+        name=info.name,
+        allocatable=dict(node.allocatable),
+        requested={name: n for name, n in info.requested.items() if n},
+        n_pods=len(info.pods),
+        unschedulable=node.unschedulable,
+        ready=node.is_ready,
+        zone=node.zone,
+        taints=[f"{taint.key}={taint.value}:{taint.effect}" for taint in node.taints],
+    )
