@@ -18,7 +18,7 @@ from schedviz.web.readers import NODE_FIELDS, POD_FIELDS
 
 if TYPE_CHECKING:
     from schedviz.scheduler.framework.steps import CommandResult, CycleRecord, Step
-    from schedviz.scheduler.scheduler import NodeView, PodView
+    from schedviz.scheduler.views import NodeView, PodView
     from schedviz.session import Batch
 
 MAX_TOTALS = 200

@@ -41,7 +41,7 @@ from schedviz.web.tables import Table, clean
 if TYPE_CHECKING:
     from schedviz.scheduler.framework.steps import CommandResult, CycleRecord
     from schedviz.scheduler.framework.steps import Move as PodMove
-    from schedviz.scheduler.scheduler import NodeView
+    from schedviz.scheduler.views import NodeView
     from schedviz.session import Batch
     from schedviz.web.leases import HeldLease
     from schedviz.web.publishing import Publisher

@@ -6,12 +6,13 @@ Used by `recording` (write) and `readers` (read). Node names are kept once a nod
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import orjson
 import zstandard
 
+from schedviz.scheduler import journal
 from schedviz.web.tables import json_text
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from schedviz.web.models import Cycle
 
 ZSTD_LEVEL = 3
+CLOSING = ("outcome", "message", "binding", "binding_seconds")  # what the end of a binding adds
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,15 +37,15 @@ class Encoded:
 
 
 def encode(record: CycleRecord) -> Encoded:
-    from schedviz.scheduler import journal
-
     content, blob = journal.encode(record)
     return Encoded(content, json_text(content), blob)
 
 
 def close(opened: Encoded, record: CycleRecord) -> Encoded:
     """The same cycle once its binding is answered: only what `summary` says is new."""
-    content = encode(record).content
+    bare = replace(record, steps=[], first_failure=None, feasible=None, totals=None)
+    news, _ = journal.encode(bare)
+    content = opened.content | {name: news[name] for name in CLOSING}
     return Encoded(content, json_text(content), opened.blob)
 
 
@@ -58,7 +60,5 @@ def unpack_names(blob: bytes) -> tuple[str, ...]:
 
 def read(row: Cycle) -> CycleRecord:
     """The record that `recording` was given; without columns once the ring dropped them."""
-    from schedviz.scheduler import journal
-
     blob = bytes(row.blob) if row.blob is not None else None
     return journal.decode(row.summary, blob, unpack_names(bytes(row.node_set.names)))

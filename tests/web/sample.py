@@ -6,8 +6,6 @@ readers, of pages and of the recording itself.
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-
 import numpy as np
 
 from schedviz.scheduler.framework import status as st
@@ -21,6 +19,7 @@ from schedviz.scheduler.framework.steps import (
     Scores,
     Step,
 )
+from schedviz.scheduler.views import NodeView, PodView
 from schedviz.session import Batch
 from schedviz.web import leases
 from schedviz.web.models import Session
@@ -149,26 +148,13 @@ def bound(made: CycleRecord) -> CycleRecord:
     return made
 
 
-def pod_view(pod: PodRef, lane: Lane, **fields: object) -> SimpleNamespace:
+def pod_view(pod: PodRef, lane: Lane, **fields: object) -> PodView:
     """What the scheduler says of a pod."""
-    blank = {
-        "priority": 0,
-        "attempts": 1,
-        "rank": NOW,
-        "since": NOW,
-        "created_at": NOW - 5,
-        "retry_at": None,
-        "plugins": [],
-        "message": "",
-        "moved_by": "",
-        "node_name": "",
-        "cycle": 0,
-    }
-    given = {"uid": pod.uid, "namespace": pod.namespace, "name": pod.name, "lane": lane}
-    return SimpleNamespace(**blank | given | fields)
+    given = {"attempts": 1, "rank": NOW, "since": NOW, "created_at": NOW - 5} | fields
+    return PodView(pod.uid, pod.namespace, pod.name, lane, **given)
 
 
-def node_view(name: str, **fields: object) -> SimpleNamespace:
+def node_view(name: str, **fields: object) -> NodeView:
     """What the scheduler says of a node."""
     blank = {
         "allocatable": {"cpu": 4000, "memory": 8 << 30, "pods": 110},
@@ -179,7 +165,7 @@ def node_view(name: str, **fields: object) -> SimpleNamespace:
         "zone": "zone-a",
         "taints": [],
     }
-    return SimpleNamespace(**{"name": name} | blank | fields)
+    return NodeView(name, **blank | fields)
 
 
 def batch(**fields: object) -> Batch:
