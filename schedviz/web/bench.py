@@ -125,7 +125,7 @@ class World:
 
     def __init__(self, load: Load) -> None:
         self.load = load
-        self.scheduler = Scheduler(profile.default_profiles(["default-scheduler"]), seed=0)
+        self.scheduler = Scheduler({"default-scheduler": profile.default_profile()}, seed=0)
         self.pods: dict[str, objects.KubeObject] = {}
         for number in range(load.nodes):
             self._arrive("Node", node(number))
