@@ -12,6 +12,7 @@ import sqlite3
 from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ import orjson
 
 from schedviz.sandbox.status import expired
 
-WINDOW = 20_000
+WINDOW = 10_000
 """Events kept for watchers that come late; older versions are answered with 410."""
 
 Object = dict[str, Any]
@@ -32,15 +33,25 @@ CREATE TABLE IF NOT EXISTS objects (
 """
 
 
-@dataclass(frozen=True, slots=True)
+def line_of(event_type: str, one: Object) -> bytes:
+    """One line of a watch stream."""
+    return b'{"type":"%s","object":%s}\n' % (event_type.encode(), orjson.dumps(one))
+
+
+@dataclass(frozen=True)
 class Event:
-    """A committed change. old, new: the object before and after (None: it was not, or is no more)."""
+    """A committed change. `old`: the object before it, None when there was none."""
 
     version: int
     kind: str
     type: str
     object: Object
     old: Object | None
+
+    @cached_property
+    def line(self) -> bytes:
+        """Serialised once for all watchers."""
+        return line_of(self.type, self.object)
 
 
 class Database:
