@@ -7,7 +7,7 @@ from typing import Any
 from django.utils import timezone
 
 from schedviz.web.models import Audit, Command
-from schedviz.web.tables import clean
+from schedviz.web.tables import clean, clean_json
 
 
 def answer(
@@ -30,8 +30,8 @@ def answer(
         action=f"pod.{command.verb}",
         session_id=command.session_id,
         object=command.args.get("pod", command.args.get("uid", ""))[:400],
-        before=before or {},
-        after=after or {},
+        before=clean_json(before or {}),
+        after=clean_json(after or {}),
         outcome="ok" if ok else "refused",
         message=clean(message),
         command=command,

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 from django.db import (
     DEFAULT_DB_ALIAS,
     DatabaseError,
-    IntegrityError,
+    InterfaceError,
+    OperationalError,
     connection,
     connections,
     transaction,
@@ -36,7 +37,7 @@ from schedviz.web.models import (
     PodState,
     Session,
 )
-from schedviz.web.tables import Table, clean
+from schedviz.web.tables import Table, clean, clean_json
 
 if TYPE_CHECKING:
     from schedviz.scheduler.framework.steps import CommandResult, CycleRecord
@@ -94,9 +95,7 @@ class DatabaseSink:
             try:
                 self._write(batch, work)
                 break
-            except IntegrityError:
-                raise
-            except DatabaseError as error:
+            except (OperationalError, InterfaceError) as error:
                 self._node_set = None
                 connection.close()
                 if not self._lease.may_act():
@@ -157,7 +156,7 @@ class DatabaseSink:
         rows = Session.objects.filter(pk=self._id, seq=self._seq).update(
             seq=self._seq + 1,
             heartbeat_at=batch.at,
-            counters=batch.counters,
+            counters=clean_json(batch.counters),
             last_cycle=max([self._last_cycle, *(record.number for record in batch.cycles)]),
             ring_bytes=F("ring_bytes") + work.bytes,
         )

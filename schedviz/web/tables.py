@@ -68,6 +68,10 @@ def clean(text: str, width: int | None = None) -> str:
     return text.replace("\0", "\ufffd")[:width]
 
 
+def clean_json(value: Any) -> Any:
+    return orjson.loads(json_text(value))
+
+
 def json_text(value: Any) -> str:
     text = orjson.dumps(value, option=orjson.OPT_SERIALIZE_NUMPY).decode()
     return text.replace("\\u0000", "\\ufffd")
