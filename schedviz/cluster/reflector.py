@@ -1,6 +1,6 @@
 """Keeps one kind's store like the API server's: list once, then watch; list again when the watch can't go on.
 
-One task a kind, in the session's event loop; Changes are handed to `emit`. Mirrors client-go's tools/cache/reflector.go.
+One task a kind, in the session's event loop; Changes go to `emit`. Mirrors client-go's tools/cache/reflector.go.
 
     [listing] --ok--> [watching] --stream ends, time is up--> [watching] from the last resourceVersion
         ^   \\            |  410 Gone (as status or in the stream), or the stream makes no sense
@@ -29,7 +29,7 @@ from schedviz.scheduler.framework.steps import Change
 
 PAGE = 500
 WATCH_SECONDS = 300
-SILENCE_SECONDS = 45.0
+SILENCE_SECONDS = 90.0
 """A stream without a byte for so long is dead: bookmarks come more often than that from any server we know."""
 FIRST_WAIT_SECONDS = 0.8
 LONGEST_WAIT_SECONDS = 30.0

@@ -70,7 +70,9 @@ class Store:
 
     def _forget(self, key: str) -> list[Change]:
         old = self._objects.pop(key, None)
-        self._malformed.pop(key, None)
+        malformed = self._malformed.pop(key, None)
+        if malformed is not None:
+            return [Change(self.kind, old, None, malformed[1], is_gone=True)]
         return [] if old is None else [Change(self.kind, old, None)]
 
 

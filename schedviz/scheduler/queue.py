@@ -78,6 +78,7 @@ class SchedulingQueue:
         self._arrivals = itertools.count()
         self._keys: dict[str, Any] = {}
         self._where: dict[str, Lane] = {}
+        self._lanes: dict[Lane, dict[str, None]] = {lane: {} for lane in (*QUEUED, Lane.SCHEDULING)}
         self._pods: dict[str, QueuedPodInfo] = {}
         self._active: Any = SortedKeyList(key=lambda uid: self._keys[uid])
         self._backoff: Any = SortedKeyList(key=lambda uid: (self._pods[uid].retry_at or 0.0, uid))
@@ -98,13 +99,10 @@ class SchedulingQueue:
     def uids(self, lane: Lane) -> Iterator[str]:
         if lane is Lane.ACTIVE:
             return iter(self._active)
-        return (uid for uid, where in self._where.items() if where is lane)
+        return iter(self._lanes[lane])
 
     def counts(self) -> dict[Lane, int]:
-        counts = dict.fromkeys((*QUEUED, Lane.SCHEDULING), 0)
-        for where in self._where.values():
-            counts[where] += 1
-        return counts
+        return {lane: len(uids) for lane, uids in self._lanes.items()}
 
     def position(self, uid: str) -> tuple[int, int]:
         """(place among the pods of its priority in activeQ, from 1; how many they are)."""
@@ -157,8 +155,7 @@ class SchedulingQueue:
         if queued is None:
             return []
         source = self._leave(queued)
-        del self._pods[uid], self._where[uid]
-        self._keys.pop(uid, None)
+        self._drop(uid)
         return [Move(now, ref(queued.pod), source, Lane.GONE, cause)]
 
     def move_all(self, event: ClusterEvent, now: float, detail: str = "") -> list[Move]:
@@ -185,7 +182,7 @@ class SchedulingQueue:
         for uid in list(self.uids(Lane.UNSCHEDULABLE)):
             if self._pods[uid].timestamp <= limit:
                 moves.append(self._wake(self._pods[uid], now, "UnschedulableTimeout", ""))
-        left = any(where is Lane.UNSCHEDULABLE for where in self._where.values())
+        left = self._lanes[Lane.UNSCHEDULABLE]
         self._next_leftovers = now + FLUSH_LEFTOVERS_SECONDS if left else None
         return moves
 
@@ -243,13 +240,12 @@ class SchedulingQueue:
         """The pod left the queue for good: it is assumed on a node, or its cycle was for nothing."""
         self._in_flight.pop(uid, None)
         if self._where.get(uid) is Lane.SCHEDULING:
-            del self._pods[uid], self._where[uid]
-            self._keys.pop(uid, None)
+            self._drop(uid)
 
     def readmit(self, queued: QueuedPodInfo, now: float) -> None:
         """A pod whose binding failed is in flight again, so that `add_unschedulable` takes it."""
         self._pods[queued.uid] = queued
-        self._where[queued.uid] = Lane.SCHEDULING
+        self._put(queued.uid, Lane.SCHEDULING)
         self._in_flight.setdefault(queued.uid, _InFlight(queued))
 
     def backoff_seconds(self, queued: QueuedPodInfo) -> float:
@@ -365,7 +361,7 @@ class SchedulingQueue:
     ) -> Move:
         if source is not target and target not in TRANSITIONS[source]:
             raise ValueError(f"{queued.pod.key}: {source} to {target} is not a transition")
-        self._where[queued.uid] = target
+        self._put(queued.uid, target)
         if target is not Lane.SCHEDULING:
             queued.timestamp = (
                 now if target is not Lane.ACTIVE or source is None else queued.timestamp
@@ -379,6 +375,18 @@ class SchedulingQueue:
         elif target is Lane.UNSCHEDULABLE and self._next_leftovers is None:
             self._next_leftovers = now + FLUSH_LEFTOVERS_SECONDS
         return Move(now, ref(queued.pod), source, target, cause, detail)
+
+    def _put(self, uid: str, lane: Lane) -> None:
+        before = self._where.get(uid)
+        if before is not None:
+            del self._lanes[before][uid]
+        self._where[uid] = lane
+        self._lanes[lane][uid] = None
+
+    def _drop(self, uid: str) -> None:
+        del self._lanes[self._where.pop(uid)][uid]
+        del self._pods[uid]
+        self._keys.pop(uid, None)
 
     def _sort_in(self, queued: QueuedPodInfo) -> None:
         self._keys[queued.uid] = (self._queue_key(queued), next(self._arrivals))

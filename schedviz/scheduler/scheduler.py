@@ -140,6 +140,10 @@ class Scheduler:
             del self._settled[uid]
         return pods, nodes
 
+    def missing(self) -> list[str]:
+        """Uids of remembered pods that have not arrived; after the first sync they are gone."""
+        return list(self._remembered)
+
     def pod_view(self, uid: str) -> PodView | None:
         """The pod as the board shows it; a settled pod (bound, gone, malformed) until it was drained."""
         lane = self._queue.lane(uid)
@@ -191,6 +195,8 @@ class Scheduler:
         if isinstance(change.old, Pod) and not self._cache.holds(change.old.uid):
             moves += self._queue.delete(change.old.uid, now, "Malformed")
         pod = PodRef(error.namespace, error.name, error.uid)
+        if change.is_gone:
+            return [*moves, Move(now, pod, Lane.MALFORMED, Lane.GONE, "PodDelete")]
         self._settle(Lane.MALFORMED, pod, now, message=f"{error.field}: {error.message}")
         moves.append(
             Move(now, pod, None, Lane.MALFORMED, "PodAdd", f"{error.field}: {error.message}")

@@ -132,7 +132,10 @@ class RunningSession:
             client=client,
             scheduler=scheduler,
             sink=self,
-            restored=[RestoredPod(pod.uid, pod.attempts, pod.rank) for pod in waiting],
+            restored=[
+                RestoredPod(pod.uid, pod.attempts, pod.rank, pod.namespace, pod.name)
+                for pod in waiting
+            ],
             may_act=self.lease.may_act,
         )
 

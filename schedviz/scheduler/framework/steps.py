@@ -45,6 +45,7 @@ class Change:
     old: KubeObject | None
     new: KubeObject | None
     error: MalformedObject | None = None
+    is_gone: bool = False  # with `error`: the object that could not be read was deleted
 
 
 @dataclass(frozen=True, slots=True)
