@@ -133,6 +133,11 @@ class Session:
         """From any thread."""
         self._inbox.put(command)
 
+    @property
+    def is_synced(self) -> bool:
+        """The scheduler has taken in all that the first lists said."""
+        return self._is_synced
+
     def run(self, stop: threading.Event) -> None:
         """Until `stop` is set. Raises Fenced when the lease is lost, and whatever broke one of the threads."""
         self._stop = stop
@@ -367,9 +372,10 @@ class _IoThread:
         error = self._error or next(
             (one.state.error for one in self._reflectors if one.state.error), ""
         )
-        connected = self.is_synced and not error
+        connected = self._session.is_synced and not error
         return {
             "connected": connected,
+            "failing": bool(error),
             "message": error or ("" if connected else "Reading the cluster."),
         }
 

@@ -1,0 +1,85 @@
+"""Template tags and filters: spans, quantities and the plain words of `schedviz.web.words`."""
+
+from __future__ import annotations
+
+import datetime
+import time
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
+
+from django import template
+from django.utils.html import format_html
+
+from schedviz.web import permissions, words
+
+if TYPE_CHECKING:
+    from django.utils.safestring import SafeString
+
+register = template.Library()
+register.filter("span", words.seconds)
+register.filter("ms", words.milliseconds)
+register.filter("cpu", words.cpu)
+register.filter("memory", words.memory)
+register.filter("lane_title", words.lane_title)
+
+
+@register.filter
+def point_words(point: str) -> str:
+    return words.POINTS.get(point, "")
+
+
+@register.filter
+def cause_words(cause: str) -> str:
+    return words.CAUSES.get(cause, "")
+
+
+@register.filter
+def moment(at: float | datetime.datetime | None, shape: str = "%H:%M:%S") -> SafeString | str:
+    """A moment in UTC, told in the visitor's own time zone by the page's script."""
+    if not at:
+        return "–"
+    if isinstance(at, datetime.datetime):
+        at = at.timestamp()
+    when = datetime.datetime.fromtimestamp(at, datetime.UTC)
+    return format_html(
+        '<time datetime="{}" data-moment="{}" title="{} UTC">{}</time>',
+        when.isoformat(),
+        f"{at:.3f}",
+        when.strftime("%Y-%m-%d %H:%M:%S"),
+        when.strftime(shape),
+    )
+
+
+@register.filter
+def ago(at: float | datetime.datetime | None) -> SafeString | str:
+    """How long ago, kept up to date by the page's script."""
+    if not at:
+        return "–"
+    if isinstance(at, datetime.datetime):
+        at = at.timestamp()
+    when = datetime.datetime.fromtimestamp(at, datetime.UTC)
+    return format_html(
+        '<time datetime="{}" data-since="{}" title="{} UTC">{}</time>',
+        when.isoformat(),
+        f"{at:.3f}",
+        when.strftime("%Y-%m-%d %H:%M:%S"),
+        words.seconds(time.time() - at),
+    )
+
+
+@register.simple_tag(takes_context=True)
+def may(context: template.Context, action: str) -> bool:
+    """Whether the visitor may do this: `{% may "pod.retry" as may_retry %}`."""
+    request = context.get("request")
+    return request is not None and permissions.may(request.user, action, context.get("session"))
+
+
+@register.simple_tag(takes_context=True)
+def role_name(context: template.Context) -> str:
+    return permissions.role(context["request"].user).name.lower()
+
+
+@register.simple_tag
+def query(**parts: Any) -> str:
+    """?a=1&b=2 of those that are not empty."""
+    return "?" + urlencode({name: value for name, value in parts.items() if value not in ("", None)})

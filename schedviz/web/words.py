@@ -1,0 +1,184 @@
+"""The product's plain words: what a lane, an extension point, a plugin's verdict is, for who never read a manual.
+
+Used by `board`, by views and by templates (through the tags of the same name). Kubernetes' terms keep their names; the
+words here stand beside them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from schedviz.scheduler.framework.interface import EXTENSION_POINTS
+from schedviz.scheduler.framework.steps import Lane
+
+
+@dataclass(frozen=True, slots=True)
+class LaneWords:
+    lane: Lane
+    title: str
+    caption: str
+    meaning: str
+    empty: str
+
+
+LANES: dict[str, LaneWords] = {
+    words.lane.value: words
+    for words in (
+        LaneWords(
+            Lane.GATED,
+            "Gated",
+            "held by gates",
+            "Pods with scheduling gates. They are not tried until somebody removes the gates.",
+            "Nothing is held back.",
+        ),
+        LaneWords(
+            Lane.UNSCHEDULABLE,
+            "Unschedulable",
+            "until an event helps",
+            "No node could take these pods. They wait for a change in the cluster that may help, "
+            "or five minutes at most.",
+            "Every pod found a node so far.",
+        ),
+        LaneWords(
+            Lane.BACKOFF,
+            "Backoff",
+            "next retry first",
+            "Pods that failed lately and will be tried again. The wait doubles with each attempt: 1 s to 10 s.",
+            "Nothing waits for a retry.",
+        ),
+        LaneWords(
+            Lane.ACTIVE,
+            "Active",
+            "next first",
+            "Pods that are ready to be tried: the highest priority first, then who came first.",
+            "Nothing waits for its turn.",
+        ),
+        LaneWords(
+            Lane.BINDING,
+            "Binding",
+            "node chosen",
+            "A node was chosen; the API server is being told. Other pods are tried meanwhile.",
+            "No binding is under way.",
+        ),
+        LaneWords(
+            Lane.BOUND,
+            "Bound",
+            "latest first",
+            "Pods that this session bound to a node lately.",
+            "Nothing was bound yet.",
+        ),
+        LaneWords(
+            Lane.MALFORMED,
+            "Not readable",
+            "mend the pod",
+            "These pods have fields that the scheduler cannot read. All other pods go on.",
+            "Every pod is readable.",
+        ),
+    )
+}
+BOARD_LANES = tuple(lane for lane in LANES if lane != Lane.MALFORMED)
+LANE_TITLES = {lane: words.title for lane, words in LANES.items()} | {
+    Lane.SCHEDULING.value: "Scheduling",
+    Lane.GONE.value: "Deleted",
+}
+
+POINTS: dict[str, str] = {
+    "PreEnqueue": "May the pod enter the active queue at all?",
+    "QueueSort": "Which of two waiting pods is tried first?",
+    "PreFilter": "Prepares the filters once for this pod; may skip them or narrow down the nodes.",
+    "Filter": "Asks of every node: could this pod run here?",
+    "PostFilter": "Only when no node passed: tries to make room, by preemption for example.",
+    "PreScore": "Prepares the scores once for the nodes that passed.",
+    "Score": "Rates each node that passed; the highest total wins.",
+    "Reserve": "Sets aside what the pod needs on the chosen node.",
+    "Permit": "Last word before binding: go, stop, or wait.",
+    "PreBind": "Does what must be done before the pod can be bound, volumes for example.",
+    "Bind": "Tells the API server: this pod runs on that node.",
+    "PostBind": "Tidies up after a successful binding.",
+}
+SCHEDULING_POINTS = ("PreFilter", "Filter", "PostFilter", "PreScore", "Score", "Reserve", "Permit")
+BINDING_POINTS = ("PreBind", "Bind", "PostBind")
+SHOWN_POINTS = SCHEDULING_POINTS + BINDING_POINTS
+
+FILTERS: dict[str, str] = {
+    "NodeUnschedulable": "not cordoned",
+    "NodeName": "the node the pod names",
+    "TaintToleration": "taints tolerated",
+    "NodeAffinity": "selector and affinity match",
+    "NodePorts": "host ports free",
+    "NodeResourcesFit": "enough cpu, memory, ... free",
+    "VolumeRestrictions": "volumes not in use elsewhere",
+    "NodeVolumeLimits": "room for its volumes",
+    "VolumeBinding": "volumes can be bound",
+    "VolumeZone": "volumes in the zone",
+    "PodTopologySpread": "spread constraints kept",
+    "InterPodAffinity": "pod affinity kept",
+}
+CAUSES: dict[str, str] = {
+    "PodAdd": "the pod was created",
+    "PodUpdate": "the pod was changed",
+    "PodDelete": "the pod was deleted",
+    "BackoffComplete": "its backoff is over",
+    "UnschedulableTimeout": "it waited five minutes: tried again anyway",
+    "ScheduleAttemptFailure": "the attempt failed",
+    "Popped": "its turn came",
+    "Assumed": "a node was chosen",
+    "Bound": "the API server confirmed the binding",
+    "AssignedPodAdd": "the pod turned up on a node",
+    "AssignedPodDelete": "a pod left a node: room was made",
+    "AssignedPodUpdate": "a pod on a node changed",
+    "NodeAdd": "a node joined",
+    "NodeDelete": "a node left",
+    "NodeAllocatableChange": "a node's capacity changed",
+    "NodeLabelChange": "a node's labels changed",
+    "NodeTaintChange": "a node's taints changed",
+    "NodeConditionChange": "a node's condition changed",
+    "Command/retry": "an operator asked for a retry",
+    "Command/move": "an operator moved it",
+}
+
+
+def point_after(point: str) -> int:
+    """The place of an extension point in the order in which a pod meets them."""
+    return list(EXTENSION_POINTS).index(point) if point in EXTENSION_POINTS else 99
+
+
+def lane_title(lane: str) -> str:
+    return LANE_TITLES.get(lane, lane)
+
+
+def seconds(value: float) -> str:
+    """A span as people read it: 0.3 s, 12 s, 4 m 10 s, 3 h 05 m, 2 d 4 h."""
+    value = max(0.0, value)
+    if value < 10:
+        return f"{value:.1f} s"
+    if value < 60:
+        return f"{value:.0f} s"
+    minutes, rest = divmod(int(value), 60)
+    if minutes < 60:
+        return f"{minutes} m {rest:02} s"
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes:02} m" if hours < 24 else f"{hours // 24} d {hours % 24} h"
+
+
+def milliseconds(value: float) -> str:
+    """`value` in seconds: 0.021 ms, 1.9 ms, 140 ms."""
+    ms = value * 1000
+    return f"{ms:.3f} ms" if ms < 0.1 else f"{ms:.2f} ms" if ms < 10 else f"{ms:.0f} ms"
+
+
+def cpu(milli: float) -> str:
+    return f"{milli / 1000:g}" if milli >= 1000 or not milli % 100 else f"{milli:g}m"
+
+
+def memory(value: float) -> str:
+    for unit in ("B", "KiB", "MiB", "GiB", "TiB"):
+        if abs(value) < 1024 or unit == "TiB":
+            break
+        value /= 1024
+    return f"{value:.3g} {unit}"
+
+
+def plural(n: int, one: str, many: str = "") -> str:
+    """1 pod, 2 pods."""
+    return f"{n:,} {one if n == 1 else many or one + 's'}"
