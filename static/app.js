@@ -82,7 +82,6 @@
   const rates = [];
   document.addEventListener("htmx:oobAfterSwap", (event) => {
     const target = event.detail.target;
-    if (target && target.id === "rate") drawRate(Number(target.dataset.rate));
     if (target && target.id === "node-map") drawMap();
   });
   new MutationObserver((records) => {
@@ -95,6 +94,7 @@
       }
   }).observe(document.documentElement, { childList: true, subtree: true });
   function drawRate(rate) {
+    if (Number.isNaN(rate)) return;
     rates.push(rate);
     if (rates.length > 60) rates.shift();
     const spark = $("#spark"), top = Math.max(1, ...rates);

@@ -1,13 +1,15 @@
 """What a sandbox holds: objects by kind and key, one growing resourceVersion, and the latest events for watchers.
 
 Used by `resources` and `server` inside one event loop. Contract: a write is acknowledged (`settled` returns) only when
-it is in SQLite, and watchers hear of it only then; so what was acknowledged survives kill -9, and versions never go
-back. Writes of one turn of the loop share one commit.
+it is in SQLite, and watchers hear of it only then; so what was acknowledged survives kill -9. Writes of one turn of the
+loop share one commit. Versions never go back: each start begins a stretch of its own, so a version that was read just
+before a kill, and lost with it, is never given to something else.
 """
 
 from __future__ import annotations
 
 import asyncio
+import itertools
 import sqlite3
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -18,10 +20,13 @@ from typing import Any
 
 import orjson
 
-from schedviz.sandbox.status import expired
+from schedviz.sandbox.status import expired, not_found
 
 WINDOW = 10_000
 """Events kept for watchers that come late; older versions are answered with 410."""
+START_GAP = 100_000
+"""How far a start moves the version: more than one commit can hold."""
+RETRY_SECONDS = 0.5
 
 Object = dict[str, Any]
 SCHEMA = """
@@ -33,9 +38,9 @@ CREATE TABLE IF NOT EXISTS objects (
 """
 
 
-def line_of(event_type: str, one: Object) -> bytes:
+def line_of(event_type: str, body: bytes) -> bytes:
     """One line of a watch stream."""
-    return b'{"type":"%s","object":%s}\n' % (event_type.encode(), orjson.dumps(one))
+    return b'{"type":"%s","object":%s}\n' % (event_type.encode(), body)
 
 
 @dataclass(frozen=True)
@@ -47,11 +52,11 @@ class Event:
     type: str
     object: Object
     old: Object | None
+    body: bytes  # the object as JSON, the same bytes for the database and for every watcher
 
     @cached_property
     def line(self) -> bytes:
-        """Serialised once for all watchers."""
-        return line_of(self.type, self.object)
+        return line_of(self.type, self.body)
 
 
 class Database:
@@ -59,6 +64,7 @@ class Database:
 
     def __init__(self, path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch(mode=0o600)
         self._connection = sqlite3.connect(path, isolation_level=None)
         self._connection.execute("PRAGMA journal_mode=WAL")
         self._connection.execute("PRAGMA synchronous=NORMAL")
@@ -121,14 +127,15 @@ class Storage:
         self._fresh: list[Event] = []
         self._rows: dict[tuple[str, str], bytes | None] = {}
         self._settling: asyncio.Future[None] | None = None
-        self._listeners: set[Callable[[Event], None]] = set()
+        self._listeners: dict[int, Callable[[Event | None], None]] = {}
+        self._numbers = itertools.count()
+        self._closed = False
         kept = database.load(name)
-        self.version, self.about = (kept[0], kept[1]) if kept else (1, about or {})
+        self.version, self.about = (kept[0] + START_GAP, kept[1]) if kept else (1, about or {})
         for kind, key, body in kept[2] if kept else ():
             self._objects.setdefault(kind, {})[key] = orjson.loads(body)
         self._oldest = self.version
-        if kept is None:
-            database.write(name, self.version, self.about, {})
+        database.write(name, self.version, self.about, {})
 
     # ---- reading ---------------------------------------------------------------------------------------------------
 
@@ -148,10 +155,17 @@ class Storage:
             raise expired(version, self._oldest)
         return [event for event in self._events if event.version > version]
 
-    def listen(self, listener: Callable[[Event], None]) -> Callable[[], None]:
-        """Calls it for every committed event, in order; the answer ends that."""
-        self._listeners.add(listener)
-        return lambda: self._listeners.discard(listener)
+    def listen(self, listener: Callable[[Event | None], None]) -> Callable[[], None]:
+        """Calls it for every committed event, in order, and with None when the storage closes; the answer ends that."""
+        number = next(self._numbers)
+        self._listeners[number] = listener
+        if self._closed:
+            listener(None)
+
+        def stop() -> None:
+            self._listeners.pop(number, None)
+
+        return stop
 
     # ---- writing ---------------------------------------------------------------------------------------------------
 
@@ -161,7 +175,8 @@ class Storage:
         self.version += 1
         new["metadata"]["resourceVersion"] = str(self.version)
         self._objects.setdefault(kind, {})[key] = new
-        self._note(key, Event(self.version, kind, "ADDED" if old is None else "MODIFIED", new, old))
+        change = "ADDED" if old is None else "MODIFIED"
+        self._note(key, Event(self.version, kind, change, new, old, orjson.dumps(new)))
         return new
 
     def remove(self, kind: str, key: str) -> Object:
@@ -169,47 +184,62 @@ class Storage:
         old = self._objects[kind].pop(key)
         self.version += 1
         last = {**old, "metadata": {**old["metadata"], "resourceVersion": str(self.version)}}
-        self._note(key, Event(self.version, kind, "DELETED", last, old))
+        self._note(key, Event(self.version, kind, "DELETED", last, old, orjson.dumps(last)))
         return last
 
     def touch(self) -> None:
         """`about` changed: keep it."""
         self._wake()
 
+    @property
+    def is_settled(self) -> bool:
+        return self._settling is None
+
     async def settled(self) -> None:
-        """Returns when everything written so far is durable."""
+        """Returns when everything written so far is durable. Raises sqlite3.Error when the disk says no."""
         if self._settling is not None:
             await asyncio.shield(self._settling)
 
     def flush(self) -> None:
-        """Commit, then tell the watchers."""
+        """Commit, then tell the watchers. What the disk refuses is kept and tried again."""
         settling, self._settling = self._settling, None
-        rows, self._rows = self._rows, {}
-        fresh, self._fresh = self._fresh, []
+        if self._closed or settling is None:
+            return
         try:
-            self._database.write(self.name, self.version, self.about, rows)
+            self._database.write(self.name, self.version, self.about, self._rows)
         except sqlite3.Error as error:
-            if settling is not None and not settling.done():
-                settling.set_exception(error)
-            raise
+            settling.set_exception(error)
+            settling.exception()  # those who wait hear of it; nobody may be waiting
+            self._wake(RETRY_SECONDS)
+            return
+        fresh, self._fresh, self._rows = self._fresh, [], {}
         for event in fresh:
             if len(self._events) == WINDOW:
                 self._oldest = self._events[0].version
             self._events.append(event)
-            for listener in tuple(self._listeners):
+            for listener in tuple(self._listeners.values()):
                 listener(event)
-        if settling is not None and not settling.done():
-            settling.set_result(None)
+        settling.set_result(None)
+
+    def close(self) -> None:
+        """Commit what is open, end the watches; no more writes."""
+        self.flush()
+        self._closed = True
+        for listener in tuple(self._listeners.values()):
+            listener(None)
 
     def _note(self, key: str, event: Event) -> None:
+        if self._closed:
+            raise not_found("sandboxes", self.name)
         self._fresh.append(event)
-        self._rows[event.kind, key] = (
-            None if event.type == "DELETED" else orjson.dumps(event.object)
-        )
+        self._rows[event.kind, key] = None if event.type == "DELETED" else event.body
         self._wake()
 
-    def _wake(self) -> None:
+    def _wake(self, seconds: float = 0.0) -> None:
         if self._settling is None:
             loop = asyncio.get_running_loop()
             self._settling = loop.create_future()
-            loop.call_soon(self.flush)
+            if seconds:
+                loop.call_later(seconds, self.flush)
+            else:
+                loop.call_soon(self.flush)

@@ -1,292 +1,287 @@
-"""The live board as fragments of HTML: what one browser has been sent, and what must change in it.
+"""The live board as HTML: which rows stand in which lane, and what a browser has not seen of them yet.
 
-Made by `consumers` for each connection. A change of the state becomes out-of-band swaps of the rows that differ; a
-first look, or an order that can't be mended row by row, becomes the lane's whole list.
+One Board a session and process, shared by all its browsers: it keeps the lanes sorted and renders a changed row once.
+One BoardView a browser: it remembers what it sent and hands on the difference. Called by `consumers` with the state and the
+changes of `live`. A row's HTML says nothing that depends on the clock or on who looks: ages and countdowns run in the
+page, so that the same text serves everybody for as long as the row itself stays as it is.
+
+    BoardState (live) -> Board: sorted lanes, rendered rows -> BoardView: <ol id="in-LANE" data-order=...>changed rows</ol>
 """
 
 from __future__ import annotations
 
-import functools
 import hashlib
-from collections.abc import Iterable
+import time
+from collections import deque
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
-import orjson
 from django.template.loader import get_template
+from django.urls import reverse
+from sortedcontainers import SortedList
 
-from schedviz.scheduler.framework.interface import EXTENSION_POINTS
-from schedviz.scheduler.framework.steps import Lane
+from schedviz.web import node_map, words
+from schedviz.web.node_map import NodeMap
+from schedviz.web.strip import strip
 
 if TYPE_CHECKING:
-    from schedviz.web.live import BoardState
+    from collections.abc import Iterable, Iterator
 
-ROWS = 40
-MAX_TILES = 400
-"""More nodes than this are drawn on a canvas."""
-Pod = dict[str, Any]
+    from schedviz.web.live import BoardState, Changes
 
-
-@dataclass(frozen=True, slots=True)
-class LaneView:
-    """One column: which lanes' pods it shows and what it says of itself."""
-
-    name: str
-    title: str
-    caption: str
-    empty: str
-    lanes: tuple[str, ...]
+ROWS_SHOWN = 40
+RATES_KEPT = 60
+SPARK_HEIGHT = 14
+Row = dict[str, Any]
 
 
-LANES = (
-    LaneView(
-        "gated", "Gated", "waiting for gates", "No pod waits for a scheduling gate.", (Lane.GATED,)
-    ),
-    LaneView(
-        "unschedulable",
-        "Unschedulable",
-        "until an event helps",
-        "Every pod that was tried has found a node.",
-        (Lane.MALFORMED, Lane.UNSCHEDULABLE),
-    ),
-    LaneView(
-        "backoff", "Backoff", "next retry first", "No pod waits for a retry.", (Lane.BACKOFF,)
-    ),
-    LaneView(
-        "active",
-        "Active",
-        "tried next, top first",
-        "Nothing is waiting to be tried.",
-        (Lane.SCHEDULING, Lane.ACTIVE),
-    ),
-    LaneView(
-        "binding", "Binding", "node chosen, not yet bound", "No bind is under way.", (Lane.BINDING,)
-    ),
-    LaneView(
-        "bound", "Bound", "lately, newest first", "Nothing has been bound yet.", (Lane.BOUND,)
-    ),
-)
-LANE_OF = {lane: view.name for view in LANES for lane in view.lanes}
-PLAIN_POINTS = [point for point in EXTENSION_POINTS if point not in ("PreEnqueue", "QueueSort")]
+def sort_key(row: Row) -> tuple[float, float]:
+    """Each lane's own order; within it a row stands still until it changes itself."""
+    lane, since = row["lane"], row["since"] or 0.0
+    if lane == "active":
+        return -row["priority"], row["rank"] or 0.0
+    if lane == "backoff":
+        return row["retry_at"] or since, since
+    if lane == "bound":
+        return -since, 0.0
+    return since, 0.0
 
 
-@functools.lru_cache(maxsize=65536)
-def row_id(uid: str) -> str:
-    """An id for the page that no hostile uid can break."""
-    return "p" + hashlib.blake2b(uid.encode(), digest_size=8).hexdigest()
-
-
-def _order(view: LaneView, pods: list[Pod]) -> list[Pod]:
-    if view.name == "active":
-        return sorted(
-            pods, key=lambda p: (p["lane"] != Lane.SCHEDULING, -p["priority"], p["rank"], p["uid"])
-        )
-    if view.name == "backoff":
-        return sorted(pods, key=lambda p: (p["retry_at"] or 0, p["uid"]))
-    if view.name == "bound":
-        return sorted(pods, key=lambda p: (-p["since"], p["uid"]))
-    return sorted(pods, key=lambda p: (p["lane"] != Lane.MALFORMED, p["since"], p["uid"]))
+def row_id(lane: str, uid: str) -> str:
+    return f"{lane}-{hashlib.blake2b(uid.encode(), digest_size=6).hexdigest()}"
 
 
 @dataclass(slots=True)
+class Drawn:
+    """A row with the HTML made of it."""
+
+    source: Row
+    id: str
+    html: str
+
+
 class Board:
-    """What one connection has. `sent`: row ids and their HTML by lane, in order."""
+    """Shared by all views of one session in this process."""
 
-    session_name: str
-    sent: dict[str, dict[str, str]] = field(default_factory=dict)
-    tiles: dict[str, str] = field(default_factory=dict)
-    counts: dict[str, str] = field(default_factory=dict)
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.base = reverse("board", args=[name])
+        self.nodes = NodeMap(self.base)
+        self._pods: dict[str, Row] | None = None  # the dict of the state that is sorted in
+        self._lanes: dict[str, SortedList] = {lane: SortedList() for lane in words.LANES}
+        self._places: dict[str, tuple[str, tuple[tuple[float, float], str]]] = {}
+        self._drawn: dict[str, Drawn] = {}
+        self._rates: deque[tuple[int, float]] = deque(maxlen=RATES_KEPT)
+        self._cycle: tuple[int, str, str] = (-1, "", "")  # number, outcome, html
+        self._row = get_template("board/_row.html").template
+        self._pieces = get_template("board/_pieces.html").template
 
-    def lanes(self, state: BoardState) -> str:
-        """Fragments for the lanes: rows that differ, and counts."""
-        by_lane: dict[str, list[Pod]] = {view.name: [] for view in LANES}
-        for pod in state.pods.values():
-            if pod["lane"] in LANE_OF:
-                by_lane[LANE_OF[pod["lane"]]].append(pod)
-        gone: list[str] = []
-        come: list[str] = []
-        for view in LANES:
-            pods = _order(view, by_lane[view.name])
-            rows = {
-                row_id(pod["uid"]): self._row(view, pod, n) for n, pod in enumerate(pods[:ROWS], 1)
-            }
-            self._diff(view, rows, gone, come)
-            come += self._count(view, state, len(pods))
-        return "".join((*gone, *come))
+    # ---- taking news in ------------------------------------------------------------------------------------------
 
-    def _row(self, view: LaneView, pod: Pod, position: int) -> str:
-        shown = position if view.name == "active" else 0
-        return _render_row(orjson.dumps(pod), view.name, shown, self.session_name)
+    def take(self, state: BoardState, changes: Changes) -> None:
+        """Sorts in what changed. Each view passes all changes since it last asked, hence nothing is missed."""
+        if self._pods is not state.pods:
+            self._pods = state.pods
+            self._sort_anew(state.pods)
+        else:
+            for uid in changes.pods:
+                self._place(uid, state.pods.get(uid))
+        self.nodes.take(state.nodes, changes.nodes)
+        self._note_rate(state)
 
-    def _diff(self, view: LaneView, rows: dict[str, str], gone: list[str], come: list[str]) -> None:
-        before = self.sent.get(view.name)
-        self.sent[view.name] = rows
-        if before is None or [i for i in before if i in rows] != [i for i in rows if i in before]:
-            if before is None or rows != before:
-                come.append(
-                    f'<ol id="rows-{view.name}" hx-swap-oob="innerHTML">{"".join(rows.values())}</ol>'
-                )
+    def _sort_anew(self, pods: dict[str, Row]) -> None:
+        self._places.clear()
+        for lane in self._lanes.values():
+            lane.clear()
+        self._drawn = {uid: drawn for uid, drawn in self._drawn.items() if uid in pods}
+        for uid, row in pods.items():
+            self._place(uid, row)
+
+    def _place(self, uid: str, row: Row | None) -> None:
+        held = self._places.pop(uid, None)
+        if held is not None:
+            self._lanes[held[0]].discard(held[1])
+        if row is None:
+            self._drawn.pop(uid, None)
             return
-        gone += [f'<li id="{i}" hx-swap-oob="delete"></li>' for i in before if i not in rows]
-        after = ""
-        for i, html in rows.items():
-            if i not in before:
-                where = f"afterend:#{after}" if after else f"afterbegin:#rows-{view.name}"
-                come.append(f'<div hx-swap-oob="{where}">{html}</div>')
-            elif html != before[i]:
-                come.append(html.replace("<li ", '<li hx-swap-oob="true" ', 1))
-            after = i
+        if row["lane"] in self._lanes:
+            entry = (sort_key(row), uid)
+            self._lanes[row["lane"]].add(entry)
+            self._places[uid] = (row["lane"], entry)
 
-    def _count(self, view: LaneView, state: BoardState, shown: int) -> list[str]:
-        total = int(state.counters.get("bound", shown)) if view.name == "bound" else shown
-        more = max(0, shown - ROWS) if view.name != "bound" else 0
-        html = _template("parts/lane_count.html").render(
-            {
-                "view": view,
-                "total": total,
-                "more": more,
-                "session_name": self.session_name,
-                "n_rows": shown,
-            }
-        )
-        if self.counts.get(view.name) == html:
-            return []
-        self.counts[view.name] = html
-        return [html]
+    def _note_rate(self, state: BoardState) -> None:
+        second, rate = int(state.at), float(state.counters.get("cycles_per_s") or 0.0)
+        if self._rates and self._rates[-1][0] == second:
+            self._rates[-1] = (second, rate)
+        elif state.is_live:
+            self._rates.append((second, rate))
 
-    def nodes(self, state: BoardState) -> str:
-        """Fragments for the nodes: tiles that differ, or all of them when the set of nodes did."""
-        if len(state.nodes) > MAX_TILES:
-            return _node_map(state)
-        cycle = state.cycle or {}
-        totals, rejected = cycle.get("totals") or {}, cycle.get("rejected") or {}
-        best = max(totals.values(), default=0)
-        least = min(totals.values(), default=0)
-        tiles = {
-            name: _render_tile(
-                orjson.dumps(node),
-                totals.get(name),
-                _shade(totals.get(name), least, best),
-                tuple(rejected.get(name) or ()),
-                name == cycle.get("chosen"),
-            )
-            for name, node in state.nodes.items()
+    # ---- rows ----------------------------------------------------------------------------------------------------
+
+    def rows(self, lane: str, text: str = "") -> list[Drawn]:
+        """The first rows of a lane, of those whose `namespace/name` has the text in it."""
+        return [self._draw(uid) for uid in self._first(lane, text)]
+
+    def _first(self, lane: str, text: str) -> Iterator[str]:
+        n_found = 0
+        for _, uid in self._lanes[lane]:
+            if text and text not in self._full_name(uid):
+                continue
+            yield uid
+            n_found += 1
+            if n_found == ROWS_SHOWN:
+                return
+
+    def _full_name(self, uid: str) -> str:
+        row = (self._pods or {})[uid]
+        return f"{row['namespace']}/{row['name']}"
+
+    def _draw(self, uid: str) -> Drawn:
+        row = (self._pods or {})[uid]
+        drawn = self._drawn.get(uid)
+        if drawn is None or drawn.source is not row:
+            drawn = self._drawn[uid] = self._render(row)
+        return drawn
+
+    def _render(self, row: Row) -> Drawn:
+        name = row_id(row["lane"], row["uid"])
+        context = {
+            "row": row,
+            "id": name,
+            "url": f"{self.base}pods/{quote(row['uid'], safe='')}/",
+            "reason": short_reason(row["message"]),
         }
-        before, self.tiles = self.tiles, tiles
-        if tiles.keys() != before.keys():
-            return self._all_tiles(state, tiles)
-        return "".join(
-            html.replace("<div ", '<div hx-swap-oob="true" ', 1)
-            for name, html in tiles.items()
-            if before[name] != html
+        return Drawn(row, name, self._row.render(_context(context)))
+
+    def n_rows(self, lane: str) -> int:
+        return len(self._lanes[lane])
+
+    # ---- the pieces around them ------------------------------------------------------------------------------------
+
+    def pieces(self, state: BoardState) -> dict[str, str]:
+        """The small parts by their id: a view sends those that changed."""
+        counts = {lane: self._count(state, lane) for lane in words.LANES}
+        context = {
+            "word": status_word(state),
+            "state": state,
+            "now": time.time(),
+            "counts": counts,
+            "more": {lane: max(0, n - ROWS_SHOWN) for lane, n in counts.items()},
+            "rate": state.counters.get("cycles_per_s") or 0.0,
+            "spark": spark([rate for _, rate in self._rates]),
+            "cluster": state.counters.get("cluster") or {},
+            "base": self.base,
+        }
+        text = self._pieces.render(_context(context))
+        pieces = dict(part.strip().split("\n", 1) for part in text.split("<!--piece-->")[1:])
+        pieces["cycle"] = self._cycle_html(state)
+        pieces["node-summary"] = self.nodes.summary(state.cycle)
+        return pieces
+
+    def _count(self, state: BoardState, lane: str) -> int:
+        """Bound pods are counted by the session (only the latest are here), all others are all here."""
+        n = self.n_rows(lane)
+        return max(n, int(state.counters.get("bound") or 0)) if lane == "bound" else n
+
+    def _cycle_html(self, state: BoardState) -> str:
+        cycle = state.cycle
+        number, outcome = (cycle["number"], cycle["outcome"]) if cycle else (0, "")
+        if self._cycle[:2] != (number, outcome):
+            context = {"cycle": cycle, "strip": strip(cycle) if cycle else None, "base": self.base}
+            html = get_template("board/_cycle.html").template.render(_context(context))
+            self._cycle = (number, outcome, html)
+        return self._cycle[2]
+
+
+@dataclass(slots=True)
+class News:
+    """What a browser must be sent: one text of out-of-band swaps, then binary frames."""
+
+    html: str = ""
+    frames: list[bytes] = field(default_factory=list)
+
+
+class BoardView:
+    """What one browser has been sent so far. `text`: it wants to see only pods with this in their name."""
+
+    def __init__(self, board: Board, text: str = "") -> None:
+        self.board = board
+        self.text = text
+        self._pieces: dict[str, str] = {}
+        self._orders: dict[str, tuple[str, ...]] = {}
+        self._rows: dict[str, dict[str, str]] = {lane: {} for lane in words.LANES}
+        self._map = node_map.MapView(board.nodes)
+
+    def news(self, state: BoardState, changes: Changes) -> News:
+        """The difference to what the browser has. Small when little happened, whatever the cluster's size."""
+        self.board.take(state, changes)
+        parts = [*self._new_pieces(state)]
+        for lane in words.LANES:
+            parts += self._lane(lane)
+        html, frames = self._map.news(state.cycle)
+        return News("".join([*parts, *html]), frames)
+
+    def _new_pieces(self, state: BoardState) -> Iterable[str]:
+        for name, html in self.board.pieces(state).items():
+            if self._pieces.get(name) != html:
+                self._pieces[name] = html
+                yield html
+
+    def _lane(self, lane: str) -> Iterable[str]:
+        rows = self.board.rows(lane, self.text)
+        order = tuple(row.id for row in rows)
+        had, now = self._rows[lane], {row.id: row.html for row in rows}
+        changed = [row.html for row in rows if had.get(row.id) != row.html]
+        if not changed and self._orders.get(lane) == order:
+            return
+        self._rows[lane], self._orders[lane] = now, order
+        yield (
+            f'<ol id="in-{lane}" hidden hx-swap-oob="true" data-lane="{lane}" '
+            f'data-order="{" ".join(order)}">{"".join(changed)}</ol>'
         )
 
-    def _all_tiles(self, state: BoardState, tiles: dict[str, str]) -> str:
-        zones: dict[str, list[str]] = {}
-        for name, node in sorted(
-            state.nodes.items(), key=lambda item: (item[1]["zone"], _natural(item[0]))
-        ):
-            zones.setdefault(node["zone"], []).append(tiles[name])
-        return _template("parts/node_tiles.html").render({"zones": zones, "n_nodes": len(tiles)})
+
+# ---- in words and lines ------------------------------------------------------------------------------------------------
 
 
-def head(state: BoardState) -> str:
-    """The header's live mark, counters and rate; `at` lets the page tell how old it all is."""
-    return _template("parts/board_head.html").render({"state": state, "counters": state.counters})
+def status_word(state: BoardState) -> str:
+    """live, stale, or what the session itself says when it does not run."""
+    if state.state in ("stopped", "failed"):
+        return state.state
+    if state.is_live:
+        return "starting" if state.state == "starting" else "live"
+    return "stale"
 
 
-def strip(state: BoardState, session_name: str) -> str:
-    """The last cycle as the row of extension points."""
-    cycle = state.cycle
-    ran = {point["point"]: point for point in cycle["points"]} if cycle else {}
-    points = [{"point": point, **ran.get(point, {})} for point in PLAIN_POINTS]
-    return _template("parts/strip.html").render(
-        {"cycle": cycle, "points": points, "session_name": session_name}
+def short_reason(message: str) -> str:
+    """kube-scheduler's sentence without its first half: `12 Insufficient cpu, 3 node(s) had untolerated taint(s)`."""
+    head, colon, rest = message.partition(" nodes are available: ")
+    return rest.rstrip(".") if colon and head.startswith("0/") else message
+
+
+def spark(values: list[float]) -> str:
+    """The points of a polyline, 60 wide; flat at the bottom when nothing happened."""
+    top = max([*values, 1.0])
+    start = RATES_KEPT - len(values)
+    return " ".join(
+        f"{start + i},{SPARK_HEIGHT - 1 - value / top * (SPARK_HEIGHT - 2):.1f}"
+        for i, value in enumerate(values)
     )
 
 
-def results(found: Iterable[dict[str, Any]]) -> str:
-    """Answers to operators' commands, as they come."""
-    return "".join(_template("parts/toast.html").render({"result": result}) for result in found)
+def _context(values: dict[str, Any]) -> Any:
+    from django.template import Context
+
+    return Context(values)
 
 
-def _template(name: str) -> Any:
-    return _templates(name)
+_boards: dict[int, Board] = {}
 
 
-@functools.lru_cache(maxsize=32)
-def _templates(name: str) -> Any:
-    return get_template(name)
-
-
-@functools.lru_cache(maxsize=20_000)
-def _render_row(pod: bytes, lane: str, position: int, session_name: str) -> str:
-    """Once a process for all who look."""
-    row: Pod = orjson.loads(pod)
-    context = {
-        "pod": row,
-        "lane": lane,
-        "position": position,
-        "row_id": row_id(row["uid"]),
-        "session_name": session_name,
-    }
-    return _squeezed(_template("parts/pod_row.html").render(context))
-
-
-@functools.lru_cache(maxsize=20_000)
-def _render_tile(
-    node: bytes, total: int | None, shade: int, rejected: tuple[Any, ...], is_chosen: bool
-) -> str:
-    row = orjson.loads(node)
-    context = {
-        "node": row,
-        "tile_id": "n" + row_id(row["name"]),
-        "total": total,
-        "shade": shade,
-        "rejected_by": rejected[0] if rejected else "",
-        "is_never": bool(rejected) and rejected[1] == 3,
-        "is_chosen": is_chosen,
-        "cpu": _percent(row, "cpu"),
-        "memory": _percent(row, "memory"),
-    }
-    return _squeezed(_template("parts/node_tile.html").render(context))
-
-
-def _node_map(state: BoardState) -> str:
-    """Thousands of nodes: one compact attribute that the page draws on a canvas."""
-    cycle = state.cycle or {}
-    totals, rejected = cycle.get("totals") or {}, cycle.get("rejected") or {}
-    rows = [
-        [
-            name,
-            _percent(node, "cpu"),
-            _percent(node, "memory"),
-            totals.get(name, -1),
-            (rejected.get(name) or [0, 0])[1],
-        ]
-        for name, node in state.nodes.items()
-    ]
-    return _template("parts/node_map.html").render(
-        {"data": orjson.dumps(rows).decode(), "n_nodes": len(rows)}
-    )
-
-
-def _percent(node: dict[str, Any], resource: str) -> int:
-    have = node["allocatable"].get(resource) or 0
-    return min(100, round(100 * (node["requested"].get(resource) or 0) / have)) if have else 0
-
-
-def _shade(total: int | None, least: int, best: int) -> int:
-    """0 (not scored) to 9 (the best)."""
-    if total is None:
-        return 0
-    return 1 + round(8 * (total - least) / (best - least)) if best > least else 5
-
-
-def _natural(name: str) -> tuple[Any, ...]:
-    head = name.rstrip("0123456789")
-    return (head, int(name[len(head) :] or 0), name)
-
-
-def _squeezed(html: str) -> str:
-    return " ".join(html.split())
+def shared_board(session_id: int, name: str) -> Board:
+    """The process's board of this session."""
+    board = _boards.get(session_id)
+    if board is None or board.name != name:
+        board = _boards[session_id] = Board(name)
+    return board

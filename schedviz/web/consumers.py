@@ -1,76 +1,120 @@
-"""The board's websocket: one for each browser that looks at a session.
+"""The board's websocket: HTML of what changed, as out-of-band swaps, and small binary frames for the map of nodes.
 
-Routed by `asgi` after the origin and the login were checked. Sends HTML only: the whole board at first, then what
-changed; a slow browser is sent the newest state when it is ready for it.
+One consumer a browser. It waits for news of the session, sends the difference, and rests a moment: whatever happens in
+between is folded together, so a slow browser gets fewer and newer messages, never a queue of old ones. The browser
+says only one thing: `{"filter": "text"}`.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-from typing import Any
+import logging
+import time
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qs
 
+import orjson
 from channels.db import database_sync_to_async
 from channels.generic.websocket import AsyncWebsocketConsumer
 
-from schedviz.web import board, permissions, readers
-from schedviz.web.live import Changes, Subscription, hub
+from schedviz.web import frames, permissions, readers
+from schedviz.web.board import BoardView, shared_board
+from schedviz.web.live import hub
 
-LEAST_SECONDS = 0.2
-"""Between two frames to one browser."""
-NOT_ALLOWED, NOT_FOUND = 4403, 4404
+if TYPE_CHECKING:
+    from schedviz.web.live import BoardState
+    from schedviz.web.models import Session
+
+log = logging.getLogger(__name__)
+
+REST_SECONDS = 0.2  # between two messages
+CHECK_SECONDS = 30.0  # how often it is asked whether this user may still look
+MAX_FILTER = 200
+NOT_ALLOWED, NO_SESSION = 4403, 4404
 
 
 class BoardConsumer(AsyncWebsocketConsumer):
-    """Nothing that the browser sends is acted on: actions are POSTs."""
-
-    _task: asyncio.Task[None] | None = None
-    _place: Subscription | None = None
+    task: asyncio.Task[None] | None = None
 
     async def connect(self) -> None:
-        await self.accept()
         name = self.scope["url_route"]["kwargs"]["name"]
-        if not await database_sync_to_async(permissions.may)(self.scope["user"], "session.view"):
+        session = await self._session(name)
+        if session is None:
+            await self.close(NO_SESSION)
+            return
+        if not await self._may_look(session):
             await self.close(NOT_ALLOWED)
             return
-        session = await database_sync_to_async(readers.session_by_name)(name)
-        if session is None:
-            await self.close(NOT_FOUND)
-            return
-        self._place = hub.subscribe(session.pk)
-        self._task = asyncio.create_task(self._follow(self._place, name))
-
-    async def disconnect(self, code: int) -> None:
-        if self._task is not None:
-            self._task.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await self._task
-        if self._place is not None:
-            await self._place.close()
+        query = parse_qs(self.scope["query_string"].decode("latin-1"))
+        self.view = BoardView(shared_board(session.pk, name), clean_filter(query.get("q", [""])[0]))
+        await self.accept()
+        self.task = asyncio.create_task(self._push(session), name=f"board of {name}")
 
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
-        """Ignored."""
+        try:
+            said = orjson.loads(text_data or "")
+        except orjson.JSONDecodeError:
+            return
+        if isinstance(said, dict) and isinstance(said.get("filter"), str):
+            self.view.text = clean_filter(said["filter"])
+            self.subscription.wake()
 
-    async def _follow(self, place: Subscription, name: str) -> None:
-        view = board.Board(name)
+    async def disconnect(self, code: int) -> None:
+        if self.task is not None:
+            self.task.cancel()
+            await asyncio.gather(self.task, return_exceptions=True)
+
+    async def _push(self, session: Session) -> None:
+        self.subscription = hub.subscribe(session.pk)
+        try:
+            await self._send_news(session)
+        except Exception:
+            log.exception("the board of %s", session.name)
+            with contextlib.suppress(RuntimeError):  # the browser was faster
+                await self.close(1011)
+        finally:
+            await self.subscription.close()
+
+    async def _send_news(self, session: Session) -> None:
+        checked = time.monotonic()
         while True:
-            changes = await place.changes()
-            for text in _fragments(view, place.state, changes):
-                await self.send(text_data=text)
-            await asyncio.sleep(LEAST_SECONDS)
+            changes = await self.subscription.changes()
+            state = self.subscription.state
+            if changes.reset and state.cycle is None:
+                await self._recall_cycle(session, state)
+            news = self.view.news(state, changes)
+            await self.send(text_data=news.html)
+            for frame in news.frames:
+                await self.send(bytes_data=frame)
+            await asyncio.sleep(REST_SECONDS)
+            if time.monotonic() - checked > CHECK_SECONDS:
+                checked = time.monotonic()
+                if not await self._may_look(session, again=True):
+                    await self.close(NOT_ALLOWED)
+                    return
+
+    # ---- the database ----------------------------------------------------------------------------------------------
+
+    @database_sync_to_async
+    def _session(self, name: str) -> Session | None:
+        return readers.session_by_name(name)
+
+    @database_sync_to_async
+    def _may_look(self, session: Session, *, again: bool = False) -> bool:
+        user: Any = self.scope["user"]
+        if again and user.is_authenticated:
+            user = type(user).objects.filter(pk=user.pk).first()
+        return user is not None and permissions.may(user, "session.view", session)
+
+    @database_sync_to_async
+    def _recall_cycle(self, session: Session, state: BoardState) -> None:
+        """A board that opens while nothing happens shows the last cycle that the record has."""
+        newest = readers.cycles_page(session, limit=1).rows
+        detail = readers.cycle_detail(session, newest[0].number) if newest else None
+        if detail is not None and state.cycle is None:
+            state.cycle = orjson.loads(orjson.dumps(frames.cycle_in_short(detail.record)))
 
 
-def _fragments(view: board.Board, state: Any, changes: Changes) -> list[str]:
-    """Head, strip and nodes in one message, the lanes in another: the page may hold the lanes back."""
-    if changes.reset:
-        view.sent.clear()
-        view.tiles.clear()
-        view.counts.clear()
-    parts = [board.head(state)]
-    if changes.cycle or changes.reset:
-        parts.append(board.strip(state, view.session_name))
-    if changes.nodes or changes.cycle or changes.reset:
-        parts.append(view.nodes(state))
-    parts.append(board.results(changes.results))
-    lanes = view.lanes(state) if changes.pods or changes.reset else ""
-    return ["".join(parts), *(["<!--lanes-->" + lanes] if lanes else [])]
+def clean_filter(text: str) -> str:
+    return text.strip()[:MAX_FILTER]

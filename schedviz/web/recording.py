@@ -23,7 +23,7 @@ from django.db import (
 from django.db.models import F
 
 from schedviz.scheduler import journal
-from schedviz.scheduler.framework.steps import Outcome
+from schedviz.scheduler.framework.steps import Lane, Outcome
 from schedviz.session import Fenced
 from schedviz.web import records, ring
 from schedviz.web.answers import answer
@@ -38,11 +38,14 @@ from schedviz.web.models import (
     Session,
 )
 from schedviz.web.tables import Table, clean, clean_json
+from schedviz.web.takeover import Takeover
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from schedviz.scheduler.framework.steps import CommandResult, CycleRecord
     from schedviz.scheduler.framework.steps import Move as PodMove
-    from schedviz.scheduler.views import NodeView
+    from schedviz.scheduler.views import NodeView, PodView
     from schedviz.session import Batch
     from schedviz.web.leases import HeldLease
     from schedviz.web.publishing import Publisher
@@ -54,6 +57,8 @@ RETRY_SECONDS = 0.2
 
 CYCLES, MOVES = Table.of(Cycle), Table.of(Move)
 PODS = Table.of(PodState, "session_id", "uid")
+GONE_PODS = Table.of(PodState, "session_id", "uid", news=("lane", "since", "retry_at"))
+"""A deleted pod's row keeps what was known of it."""
 NODES = Table.of(NodeState, "session_id", "name")
 CLOSE_CYCLE = f"""UPDATE {CYCLES.name}
 SET outcome = %s, message = %s, summary = %s, size_bytes = size_bytes + %s
@@ -84,6 +89,7 @@ class DatabaseSink:
         self._open: dict[int, records.Encoded] = {}  # cycles whose binding is awaited
         self._limits = ring.Limits.from_settings()
         self._trim_at = 0.0
+        self._takeover: Takeover | None = Takeover(session)
         self._connection: Any = None
         if publisher is not None:
             publisher.begin(session.pk, session.seq)
@@ -102,6 +108,8 @@ class DatabaseSink:
                     raise Fenced(f"the database did not answer: {error}") from error
                 log.warning("session %s: the database did not answer: %s", self._id, error)
                 time.sleep(RETRY_SECONDS)
+        if self._takeover is not None and self._takeover.is_settled:
+            self._takeover = None
         self._seq += 1
         self._last_cycle = max([self._last_cycle, *(record.number for record in batch.cycles)])
         if self._publisher is not None:
@@ -140,10 +148,11 @@ class DatabaseSink:
             CYCLES.write(self._cycle_row(record, encoded) for record, encoded in work.cycles)
             self._close_cycles(work.closed)
             MOVES.write(self._move_row(move) for move in batch.moves)
-            PODS.write({**pod_row(pod), "session_id": self._id} for pod in batch.pods.values())
+            self._write_pods(batch.pods.values())
             self._write_nodes(batch.nodes)
             for result in batch.results:
                 self._answer(result)
+            self._settle(batch)
 
     def _hold_fence(self) -> None:
         """Nobody takes the lease before this transaction ends."""
@@ -215,6 +224,11 @@ class DatabaseSink:
             "detail": move.detail,
         }
 
+    def _write_pods(self, pods: Iterable[PodView]) -> None:
+        rows = [{**pod_row(pod), "session_id": self._id} for pod in pods]
+        PODS.write(row for row in rows if row["lane"] != Lane.GONE)
+        GONE_PODS.write(row for row in rows if row["lane"] == Lane.GONE)
+
     def _write_nodes(self, nodes: dict[str, NodeView | None]) -> None:
         NODES.write(
             {**node_row(node), "session_id": self._id}
@@ -224,6 +238,10 @@ class DatabaseSink:
         gone = [name for name, node in nodes.items() if node is None]
         if gone:
             NodeState.objects.filter(session_id=self._id, name__in=gone).delete()
+
+    def _settle(self, batch: Batch) -> None:
+        if self._takeover is not None and self._takeover.is_due(batch):
+            self._takeover.settle()
 
     def _answer(self, result: CommandResult) -> None:
         answer(

@@ -91,10 +91,9 @@ class RunningSession:
         cluster = batch.counters.get("cluster", {})
         if cluster.get("connected"):
             self._say(State.RUNNING, "")
-        elif self._said[0] == State.RUNNING:
-            self._say(State.RUNNING, cluster.get("message") or "The cluster does not answer.")
-        elif cluster.get("message"):
-            self._say(State.FAILED, cluster["message"])
+        elif cluster.get("failing"):
+            was_running = self._said[0] == State.RUNNING
+            self._say(State.RUNNING if was_running else State.FAILED, cluster["message"])
 
     # ---- the session's thread ----------------------------------------------------------------------------------------
 
@@ -127,14 +126,15 @@ class RunningSession:
             seed=row.seed,
             first_cycle=row.last_cycle + 1,
         )
-        waiting = PodState.objects.filter(session=row).exclude(lane__in=[Lane.BOUND, Lane.GONE])
+        pods = PodState.objects.filter(session=row).exclude(lane__in=[Lane.BOUND, Lane.GONE])
+        waiting = pods.values_list("uid", "attempts", "rank", "namespace", "name")
         return Engine(
             client=client,
             scheduler=scheduler,
             sink=self,
             restored=[
-                RestoredPod(pod.uid, pod.attempts, pod.rank, pod.namespace, pod.name)
-                for pod in waiting
+                RestoredPod(uid, attempts, rank or None, namespace, name)
+                for uid, attempts, rank, namespace, name in waiting
             ],
             may_act=self.lease.may_act,
         )

@@ -24,17 +24,27 @@ class Table:
     json: frozenset[str]
     widths: dict[str, int]
     key: tuple[str, ...] = ()
+    news: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, model: type[models.Model], *key: str) -> Table:
-        """`key`: the columns of the unique constraint by which a row replaces an older one."""
+    def of(
+        cls, model: type[models.Model], *key: str, news: tuple[str, ...] | None = None
+    ) -> Table:
+        """`key`: the columns of the unique constraint by which a row replaces an older one.
+
+        `news`: what is replaced then; without it all that is not key.
+        """
         fields = [field for field in model._meta.concrete_fields if not field.primary_key]
+        columns = tuple(field.attname for field in fields)
+        if news is None:
+            news = tuple(name for name in columns if name not in key)
         return cls(
             model._meta.db_table,
-            tuple(field.attname for field in fields),
+            columns,
             frozenset(field.attname for field in fields if isinstance(field, models.JSONField)),
             {field.attname: field.max_length for field in fields if field.max_length},
             key,
+            news,
         )
 
     @property
@@ -43,9 +53,7 @@ class Table:
         sql = f"INSERT INTO {self.name} ({', '.join(self.columns)}) VALUES ({slots})"
         if not self.key:
             return sql
-        news = ", ".join(
-            f"{name} = excluded.{name}" for name in self.columns if name not in self.key
-        )
+        news = ", ".join(f"{name} = excluded.{name}" for name in self.news)
         return f"{sql} ON CONFLICT ({', '.join(self.key)}) DO UPDATE SET {news}"
 
     def write(self, rows: Iterable[dict[str, Any]]) -> None:

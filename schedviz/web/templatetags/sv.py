@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import Any
-
 from django import template
 
 register = template.Library()
@@ -43,5 +41,6 @@ def amount(n: int | None, resource: str = "") -> str:
 
 
 @register.filter
-def get(mapping: dict[str, Any], key: str) -> Any:
-    return mapping.get(key)
+def reasons(message: str) -> str:
+    """A FitError's reasons without its head "0/24 nodes are available: "."""
+    return message.partition(" nodes are available: ")[2] or message
