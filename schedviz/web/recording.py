@@ -97,6 +97,8 @@ class DatabaseSink:
     def commit(self, batch: Batch) -> None:
         """Durable when it returns. Fenced: the lease is another's, or ended while the database did not answer."""
         work = self._encode(batch)
+        if self._takeover is not None:
+            self._takeover.observe(batch)
         while True:
             try:
                 self._write(batch, work)
@@ -108,7 +110,7 @@ class DatabaseSink:
                     raise Fenced(f"the database did not answer: {error}") from error
                 log.warning("session %s: the database did not answer: %s", self._id, error)
                 time.sleep(RETRY_SECONDS)
-        if self._takeover is not None and self._takeover.is_settled:
+        if self._takeover is not None and self._takeover.is_due:
             self._takeover = None
         self._seq += 1
         self._last_cycle = max([self._last_cycle, *(record.number for record in batch.cycles)])
@@ -152,7 +154,8 @@ class DatabaseSink:
             self._write_nodes(batch.nodes)
             for result in batch.results:
                 self._answer(result)
-            self._settle(batch)
+            if self._takeover is not None and self._takeover.is_due:
+                self._takeover.settle()
 
     def _hold_fence(self) -> None:
         """Nobody takes the lease before this transaction ends."""
@@ -238,10 +241,6 @@ class DatabaseSink:
         gone = [name for name, node in nodes.items() if node is None]
         if gone:
             NodeState.objects.filter(session_id=self._id, name__in=gone).delete()
-
-    def _settle(self, batch: Batch) -> None:
-        if self._takeover is not None and self._takeover.is_due(batch):
-            self._takeover.settle()
 
     def _answer(self, result: CommandResult) -> None:
         answer(

@@ -27,9 +27,7 @@ class Table:
     news: tuple[str, ...] = ()
 
     @classmethod
-    def of(
-        cls, model: type[models.Model], *key: str, news: tuple[str, ...] | None = None
-    ) -> Table:
+    def of(cls, model: type[models.Model], *key: str, news: tuple[str, ...] | None = None) -> Table:
         """`key`: the columns of the unique constraint by which a row replaces an older one.
 
         `news`: what is replaced then; without it all that is not key.

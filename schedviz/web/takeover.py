@@ -22,16 +22,18 @@ class Takeover:
     """`session`: as it was when the lease was taken."""
 
     def __init__(self, session: Session) -> None:
-        self.is_settled = False
+        self.is_due = False
+        self._was_connected = False
         self._id = session.pk
         self._last_cycle = session.last_cycle
         self._nodes: set[str] = set()
 
-    def is_due(self, batch: Batch) -> bool:
-        """The cluster is read, and all that it said is in the database with this batch."""
+    def observe(self, batch: Batch) -> None:
+        """Due with the second batch of a connected session: counters may be newer than their batch's rows."""
         self._nodes.update(name for name, node in batch.nodes.items() if node is not None)
-        is_connected = batch.counters.get("cluster", {}).get("connected", False)
-        return bool(is_connected)
+        is_connected = bool(batch.counters.get("cluster", {}).get("connected"))
+        self.is_due = is_connected and self._was_connected
+        self._was_connected = is_connected
 
     def settle(self) -> None:
         known = NodeState.objects.filter(session_id=self._id).values_list("name", flat=True)
@@ -45,7 +47,6 @@ class Takeover:
         )
         for cycle in left_open.defer("blob"):
             self._close(cycle)
-        self.is_settled = True
 
     def _close(self, cycle: Cycle) -> None:
         pods = PodState.objects.filter(session_id=self._id, uid=cycle.pod_uid)

@@ -160,3 +160,12 @@ def test_a_database_that_stays_away_costs_the_lease(session, sink, monkeypatch):
     sink._lease.deadline = time.monotonic() + leases.MARGIN_SECONDS + 0.3
     with pytest.raises(Fenced, match="did not answer"):
         sink.commit(sample.batch())
+
+
+def test_a_deleted_pod_keeps_what_was_known_of_it(session, sink):
+    pod = sample.pod_ref(1)
+    view = sample.pod_view(pod, Lane.BOUND, node_name="n1", cycle=7, attempts=2)
+    sink.commit(sample.batch(pods={pod.uid: view}))
+    sink.commit(sample.batch(pods={pod.uid: sample.pod_view(pod, Lane.GONE, attempts=0)}))
+    row = PodState.objects.get()
+    assert (row.lane, row.node_name, row.cycle, row.attempts) == ("gone", "n1", 7, 2)
