@@ -48,9 +48,9 @@ class Workers:
 
     def start(self):
         log = (self.data / f"worker-{len(self.processes)}.log").open("wb")
-        options = "worker -q -P threads -c 2 --without-mingle --without-gossip"
+        options = "-A schedviz worker -P threads -c 2 --without-mingle --without-gossip"
         process = subprocess.Popen(
-            [sys.executable, "-m", "celery", "-A", "schedviz", *options.split()],
+            [sys.executable, "-m", "celery", "-q", *options.split()],
             cwd=ROOT,
             env=self.env,
             stdout=log,
@@ -227,6 +227,7 @@ def test_a_kubeconfig_that_is_not_there_is_said_and_tried_again(workers, box, se
 
 def test_a_command_reaches_the_session_and_its_answer_the_record(workers, box, session):
     workers.start()
+    box.add_node("full", pods=0)
     box.add_pods("p1")
     wait_for("running", lambda: state(session) == "running")
     wait_for("tried", lambda: PodState.objects.filter(lane="unschedulable").exists())
