@@ -13,6 +13,7 @@ from typing import Any
 
 LABEL_OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist")
 NODE_OPERATORS = (*LABEL_OPERATORS, "Gt", "Lt")
+TOLERATION_OPERATORS = ("Exists", "Equal", "Gt", "Lt")
 _INTEGER = re.compile(r"[+-]?\d+")
 
 
@@ -145,6 +146,11 @@ class NodeSelector:
         return any(term.matches(labels, name) for term in self.terms)
 
 
+def node_selector(raw: Mapping[str, Any]) -> NodeSelector:
+    """Read {nodeSelectorTerms}. Raises SelectorError."""
+    return NodeSelector(tuple(node_selector_term(t) for t in raw.get("nodeSelectorTerms") or ()))
+
+
 @dataclass(frozen=True, slots=True)
 class Taint:
     key: str
@@ -154,25 +160,31 @@ class Taint:
 
 @dataclass(frozen=True, slots=True)
 class Toleration:
-    """operator Exists or Equal; empty key with Exists tolerates every key, empty effect every effect."""
+    """operator Exists, Equal, or the alpha Gt and Lt; empty key with Exists tolerates every key,
+    empty effect every effect."""
 
     key: str
     operator: str
     value: str
     effect: str
 
-    def tolerates(self, taint: Taint) -> bool:
+    def tolerates(self, taint: Taint, *, comparing: bool = False) -> bool:
+        """comparing: whether Lt and Gt compare (feature gate TaintTolerationComparisonOperators) or match nothing."""
         if self.effect and self.effect != taint.effect:
             return False
         if self.key and self.key != taint.key:
             return False
-        return self.operator == "Exists" or self.value == taint.value
+        if self.operator == "Exists":
+            return True
+        if self.operator == "Equal":
+            return self.value == taint.value
+        return comparing and _ACCEPTS[self.operator](taint.value, (self.value,))
 
 
 def toleration(raw: Mapping[str, Any]) -> Toleration:
     """Read one toleration. Raises SelectorError."""
     operator = raw.get("operator") or "Equal"
-    if operator not in ("Exists", "Equal"):
+    if operator not in TOLERATION_OPERATORS:
         raise SelectorError(f"{operator!r} is not a toleration operator: use Exists or Equal")
     return Toleration(
         raw.get("key") or "", operator, raw.get("value") or "", raw.get("effect") or ""

@@ -101,13 +101,27 @@ def pod_requests(
         _maximum(peak, own)
     _maximum(total, peak)
     if pod_level and spec.get("resources"):
-        total.update(
-            (resource, n)
-            for resource, n in _own_requests(spec["resources"]).items()
-            if resource in ("cpu", "memory") or resource.startswith("hugepages-")
-        )
+        total.update(_pod_level_requests(spec))
     _add(total, amounts(spec.get("overhead")))
     return total
+
+
+def _pod_level_requests(spec: Mapping[str, Any]) -> Requests:
+    """spec.resources.requests; with limits given, the containers' sum and then the limits fill in (API default)."""
+    resources = spec["resources"]
+    found = amounts(resources.get("requests"))
+    if resources.get("limits"):
+        of_containers = pod_requests({**spec, "overhead": None}, pod_level=False)
+        for resource, n in of_containers.items():
+            if not resource.startswith("hugepages-"):
+                found.setdefault(resource, n)
+        for resource, n in amounts(resources["limits"]).items():
+            found.setdefault(resource, n)
+    return {
+        resource: n
+        for resource, n in found.items()
+        if resource in ("cpu", "memory") or resource.startswith("hugepages-")
+    }
 
 
 def _container_statuses(status: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:

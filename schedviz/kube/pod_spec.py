@@ -132,20 +132,24 @@ def _host_ports(container: Mapping[str, Any], *, host_network: bool) -> list[Hos
 
 def node_affinity(raw: Mapping[str, Any]) -> dict[str, Any]:
     affinity = ((raw.get("spec") or {}).get("affinity") or {}).get("nodeAffinity") or {}
+    required, preferred = read_node_affinity(affinity)
+    return {"required_node_affinity": required, "preferred_node_affinity": preferred}
+
+
+def read_node_affinity(
+    affinity: Mapping[str, Any],
+) -> tuple[NodeSelector | None, tuple[WeightedTerm, ...]]:
+    """The required and the preferred part of a NodeAffinity."""
     required = affinity.get("requiredDuringSchedulingIgnoredDuringExecution")
-    return {
-        "required_node_affinity": None
-        if required is None
-        else NodeSelector(
-            tuple(matching.node_selector_term(t) for t in required.get("nodeSelectorTerms") or ())
-        ),
-        "preferred_node_affinity": tuple(
+    return (
+        None if required is None else matching.node_selector(required),
+        tuple(
             WeightedTerm(
                 int(one["weight"]), matching.node_selector_term(one.get("preference") or {})
             )
             for one in affinity.get("preferredDuringSchedulingIgnoredDuringExecution") or ()
         ),
-    }
+    )
 
 
 def pod_affinity(raw: Mapping[str, Any]) -> dict[str, Any]:

@@ -6,7 +6,7 @@ framework/runtime expandMultiPointPlugins (v1.36). Left out so far: validation o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -69,9 +69,23 @@ DEFAULT_MULTI_POINT = PluginSet(
 )
 
 
+# Feature gates that some plugin asks for and that are on by default.
+DEFAULT_FEATURES = frozenset(
+    {"MatchLabelKeysInPodTopologySpread", "MatchLabelKeysInPodTopologySpreadSelectorMerge"}
+)
+
+
+def features(gates: Mapping[str, bool] | None) -> frozenset[str]:
+    """The names of the gates that are on, after these changes to the defaults."""
+    gates = gates or {}
+    on = {name for name, is_on in gates.items() if is_on}
+    return (DEFAULT_FEATURES | on) - (gates.keys() - on)
+
+
 @dataclass(frozen=True, slots=True)
 class ProfileConfig:
-    """plugins: by the file's names of points ("preFilter", "multiPoint"), merged into the defaults; args: as written."""
+    """plugins: by the file's names of points ("preFilter", "multiPoint"), merged into the defaults; args: as
+    written."""
 
     scheduler_name: str = DEFAULT_SCHEDULER_NAME
     plugins: Mapping[str, PluginSet] = field(
@@ -85,8 +99,8 @@ class ProfileConfig:
         sets = [self.plugins["multiPoint"], *self.plugins.values()]
         return tuple(dict.fromkeys(one.name for a_set in sets for one in a_set.enabled))
 
-    def at(self, point: str, implements: Callable[[str], bool]) -> tuple[str, ...]:
-        """The plugins of one extension point in the order they run."""
+    def at(self, point: str, able: Set[str]) -> tuple[str, ...]:
+        """The plugins of one extension point in the order they run; `able`: those that have something to say there."""
         own = self.plugins.get(_field_of(point), PluginSet())
         names = [one.name for one in own.enabled]
         if "*" in own.disabled:
@@ -94,7 +108,7 @@ class ProfileConfig:
         everywhere = [
             one.name
             for one in self.plugins["multiPoint"].enabled
-            if implements(one.name) and one.name not in own.disabled
+            if one.name in able and one.name not in own.disabled
         ]
         first = [name for name in names if name in everywhere]
         rest = [name for name in everywhere if name not in names]
@@ -111,7 +125,7 @@ class ProfileConfig:
 
 def profile_configs(raw: Mapping[str, Any] | None) -> tuple[ProfileConfig, ...]:
     """The profiles of a KubeSchedulerConfiguration; without any, the default one."""
-    profiles = (raw or {}).get("profiles") or ({},)
+    profiles: Iterable[Mapping[str, Any]] = (raw or {}).get("profiles") or ({},)
     return tuple(_profile_config(profile) for profile in profiles)
 
 

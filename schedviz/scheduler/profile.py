@@ -8,7 +8,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from schedviz.scheduler.config import DEFAULT_SCHEDULER_NAME, ProfileConfig, profile_configs
+from schedviz.scheduler.config import (
+    DEFAULT_FEATURES,
+    DEFAULT_SCHEDULER_NAME,
+    ProfileConfig,
+    profile_configs,
+)
 from schedviz.scheduler.framework.interface import EXTENSION_POINTS, Plugin
 from schedviz.scheduler.framework.runtime import Framework
 from schedviz.scheduler.plugins import IN_TREE
@@ -19,12 +24,19 @@ def default_profile(scheduler_name: str = DEFAULT_SCHEDULER_NAME) -> Framework:
     return framework_of(ProfileConfig(scheduler_name))
 
 
-def configured_profiles(raw: Mapping[str, Any] | None) -> dict[str, Framework]:
+def configured_profiles(
+    raw: Mapping[str, Any] | None, *, features: frozenset[str] = DEFAULT_FEATURES
+) -> dict[str, Framework]:
     """The profiles of a KubeSchedulerConfiguration by scheduler name."""
-    return {config.scheduler_name: framework_of(config) for config in profile_configs(raw)}
+    return {
+        config.scheduler_name: framework_of(config, features=features)
+        for config in profile_configs(raw)
+    }
 
 
-def framework_of(config: ProfileConfig) -> Framework:
+def framework_of(
+    config: ProfileConfig, *, features: frozenset[str] = DEFAULT_FEATURES
+) -> Framework:
     """Build the plugins that the profile names and put them at their extension points."""
     plugins: dict[str, Plugin] = {}
     for name in config.plugin_names:
@@ -32,16 +44,11 @@ def framework_of(config: ProfileConfig) -> Framework:
         if kind is not None:
             args = kind.Args.read(config.args.get(name) or {}) if kind.Args else None
             plugins[name] = kind(args)
-    points = {
-        point: [
-            name
-            for name in config.at(
-                point, lambda name, m=method: name in plugins and hasattr(plugins[name], m)
-            )
-            if name in plugins
-        ]
-        for point, method in EXTENSION_POINTS.items()
-    }
+            plugins[name].features = features
+    points: dict[str, list[str]] = {}
+    for point, method in EXTENSION_POINTS.items():
+        able = {name for name, plugin in plugins.items() if hasattr(plugin, method)}
+        points[point] = [name for name in config.at(point, able) if name in able]
     return Framework(
         config.scheduler_name, list(plugins.values()), weights=config.weights(), points=points
     )

@@ -12,6 +12,7 @@ from schedviz.scheduler.framework.interface import (
     default_normalize_score,
 )
 from schedviz.scheduler.framework.node_info import NodeInfo, QueuedPodInfo
+from schedviz.scheduler.framework.row_memo import RowMemo
 from schedviz.scheduler.framework.snapshot import Snapshot
 from schedviz.scheduler.framework.status import (
     SUCCESS,
@@ -39,6 +40,7 @@ __all__ = [
     "PostFilterResult",
     "PreFilterResult",
     "QueuedPodInfo",
+    "RowMemo",
     "Skip",
     "Snapshot",
     "Status",

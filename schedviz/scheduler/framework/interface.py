@@ -86,6 +86,8 @@ class Plugin:
     """
 
     Args: ClassVar[type[Any] | None] = None
+    features: frozenset[str] = frozenset()
+    """Names of the feature gates that are on; set by whoever builds the profile."""
 
     def __init__(self, args: Any = None) -> None:
         self.args = args if args is not None or self.Args is None else self.Args()

@@ -72,6 +72,10 @@ class Snapshot:
         self.infos: list[NodeInfo] = []
         self.version = 0
         """Grows whenever something about nodes themselves (not their pods) changed."""
+        self.layout = 0
+        """Grows whenever rows came or went."""
+        self.stamp = 0
+        """Grows with every change of a row, see `changed_since`."""
         self._allocate()
 
     @classmethod
@@ -106,6 +110,10 @@ class Snapshot:
         """row -> the addresses on which this port is taken there."""
         return self._ports.get((protocol, port), {})
 
+    def changed_since(self, stamp: int) -> NDArray[np.intp]:
+        """The rows that changed after the snapshot had this stamp (and this layout)."""
+        return np.flatnonzero(self._stamps > stamp)
+
     # ---- keeping up ------------------------------------------------------------------------------------------------
 
     def update(self, changed: Iterable[NodeInfo], removed: Iterable[str] = ()) -> None:
@@ -125,6 +133,7 @@ class Snapshot:
 
     def _allocate(self) -> None:
         n = len(self.infos)
+        self._stamps: IntColumn = np.zeros(n, dtype=np.int64)
         self.n_pods: IntColumn = np.zeros(n, dtype=np.int64)
         self.non_zero_milli_cpu: IntColumn = np.zeros(n, dtype=np.int64)
         self.non_zero_memory: IntColumn = np.zeros(n, dtype=np.int64)
@@ -142,6 +151,7 @@ class Snapshot:
         self.names = tuple(info.name for info in infos)
         self.rows = {name: row for row, name in enumerate(self.names)}
         self.version += 1
+        self.layout += 1
         self._allocate()
         for row, info in enumerate(infos):
             self._set_node(row, None, info)
@@ -150,6 +160,8 @@ class Snapshot:
     def _refresh(self, row: int, info: NodeInfo) -> None:
         before = self.infos[row]
         self.infos[row] = info
+        self.stamp += 1
+        self._stamps[row] = self.stamp
         if before.node is not info.node:
             self.version += 1
             self._set_node(row, before.node, info)

@@ -1,6 +1,7 @@
 """The default plugins: one line each, in upstream's order.
 
-Read by `profile`. Mirrors pkg/scheduler/apis/config/v1/default_plugins.go (v1.36). Registration is this table.
+Read by `profile`; order and weights of a profile are `config`'s.
+Mirrors pkg/scheduler/apis/config/v1/default_plugins.go (v1.36). Registration is this table.
 """
 
 from __future__ import annotations
@@ -36,5 +37,3 @@ IN_TREE: dict[str, type[Plugin]] = {
         DefaultBinder,
     )
 }
-
-DEFAULT_WEIGHTS: dict[str, int] = {"TaintToleration": 3, "NodeAffinity": 2}

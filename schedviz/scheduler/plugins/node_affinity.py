@@ -6,16 +6,16 @@ remembered per shape of pod until something about the nodes changes.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from schedviz.kube.matching import NodeSelector, NodeSelectorTerm, Requirement
 from schedviz.kube.objects import Pod
-from schedviz.kube.pod_spec import WeightedTerm
+from schedviz.kube.pod_spec import WeightedTerm, read_node_affinity
 from schedviz.scheduler.framework import (
     CycleState,
     NodeStatuses,
@@ -89,6 +89,10 @@ class NodeAffinity(Plugin):
 
         required: NodeSelector | None = None
         preferred: tuple[WeightedTerm, ...] = ()
+
+        @classmethod
+        def read(cls, raw: Mapping[str, Any]) -> NodeAffinity.Args:
+            return cls(*read_node_affinity(raw.get("addedAffinity") or {}))
 
     args: NodeAffinity.Args
     Args: ClassVar[type[Args]]  # type: ignore[no-redef]

@@ -6,14 +6,15 @@ balanced the node is with the pod than without it.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from schedviz.kube.objects import Pod
-from schedviz.scheduler.framework import CycleState, Plugin, Skip, Snapshot, Status
+from schedviz.scheduler.framework import CycleState, Plugin, RowMemo, Skip, Snapshot, Status
 
 NATIVE = ("cpu", "memory", "ephemeral-storage")
 
@@ -51,8 +52,17 @@ class NodeResourcesBalancedAllocation(Plugin):
 
         resources: tuple[str, ...] = ("cpu", "memory")
 
+        @classmethod
+        def read(cls, raw: Mapping[str, Any]) -> NodeResourcesBalancedAllocation.Args:
+            named = tuple(one["name"] for one in raw.get("resources") or ())
+            return cls(named or cls.resources)
+
     args: NodeResourcesBalancedAllocation.Args
     Args: ClassVar[type[Args]]  # type: ignore[no-redef]
+
+    def __init__(self, args: NodeResourcesBalancedAllocation.Args | None = None) -> None:
+        super().__init__(args)
+        self._scores = RowMemo()
 
     def pre_score(
         self, state: CycleState, pod: Pod, nodes: Snapshot, rows: NDArray[np.intp]
@@ -62,21 +72,29 @@ class NodeResourcesBalancedAllocation(Plugin):
     def score_nodes(
         self, state: CycleState, pod: Pod, nodes: Snapshot, rows: NDArray[np.intp]
     ) -> NDArray[np.int64]:
-        names = [
-            name for name in self.args.resources if name in NATIVE or pod.requests.get(name, 0)
-        ]
-        shape = (len(names), len(rows))
-        before = np.zeros(shape)
-        after = np.zeros(shape)
-        counted = np.zeros(shape, dtype=np.bool_)
-        for i, name in enumerate(names):
-            allocatable = nodes.allocatable(name)[rows]
-            requested = nodes.requested(name)[rows]
-            counted[i] = allocatable > 0
-            safe = np.maximum(allocatable, 1)
-            before[i] = np.minimum(requested / safe, 1.0)
-            after[i] = np.minimum((requested + pod.requests.get(name, 0)) / safe, 1.0)
-        change = 50 + balance(after, counted) - balance(before, counted)
-        # Go's division truncates toward zero.
-        halved: NDArray[np.int64] = 50 + np.sign(change) * (np.abs(change) // 2)
-        return halved
+        wanted = tuple(
+            (name, pod.requests.get(name, 0))
+            for name in self.args.resources
+            if name in NATIVE or pod.requests.get(name, 0)
+        )
+        return self._scores.column(wanted, nodes, lambda some: _scored(wanted, nodes, some))[rows]
+
+
+def _scored(
+    wanted: tuple[tuple[str, int], ...], nodes: Snapshot, rows: NDArray[np.intp]
+) -> NDArray[np.int64]:
+    shape = (len(wanted), len(rows))
+    before = np.zeros(shape)
+    after = np.zeros(shape)
+    counted = np.zeros(shape, dtype=np.bool_)
+    for i, (name, n) in enumerate(wanted):
+        allocatable = nodes.allocatable(name)[rows]
+        requested = nodes.requested(name)[rows]
+        counted[i] = allocatable > 0
+        safe = np.maximum(allocatable, 1)
+        before[i] = np.minimum(requested / safe, 1.0)
+        after[i] = np.minimum((requested + n) / safe, 1.0)
+    change = 50 + balance(after, counted) - balance(before, counted)
+    # Go's division truncates toward zero.
+    halved: NDArray[np.int64] = 50 + np.sign(change) * (np.abs(change) // 2)
+    return halved

@@ -1,13 +1,14 @@
 """A node must have room for what the pod asks; fuller or emptier nodes are liked more, as the strategy says.
 
-Mirrors pkg/scheduler/framework/plugins/noderesources/{fit,least_allocated,most_allocated}.go (v1.36).
+Mirrors pkg/scheduler/framework/plugins/noderesources: fit.go, least_allocated.go,
+most_allocated.go and requested_to_capacity_ratio.go (v1.36).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,14 +19,18 @@ from schedviz.scheduler.framework import (
     CycleState,
     NodeStatuses,
     Plugin,
+    RowMemo,
     Snapshot,
     Status,
 )
 from schedviz.scheduler.framework.cluster_event import ActionType, ClusterEvent
 
 IntColumn = NDArray[np.int64]
+Rows = NDArray[np.intp]
 STATE_KEY = "PreFilterNodeResourcesFit"
 NATIVE = ("cpu", "memory", "ephemeral-storage")
+ERR_REASON_PODS = "Too many pods"
+_HOPELESS = 1 << 62
 
 
 @dataclass(frozen=True)
@@ -35,24 +40,39 @@ class ResourceWeight:
 
 
 CPU_AND_MEMORY = (ResourceWeight("cpu", 1), ResourceWeight("memory", 1))
+Scorer = Callable[[IntColumn, IntColumn], IntColumn]
 
 
 def least_allocated(requested: IntColumn, allocatable: IntColumn) -> IntColumn:
     """0..100 [node]: the freer, the higher; 0 where it does not fit."""
-    safe = np.maximum(allocatable, 1)
-    return np.where(requested > allocatable, 0, (allocatable - requested) * 100 // safe)
+    free: IntColumn = np.maximum(allocatable - requested, 0)
+    return free * 100 // np.maximum(allocatable, 1)
 
 
 def most_allocated(requested: IntColumn, allocatable: IntColumn) -> IntColumn:
     """0..100 [node]: the fuller, the higher; more than all counts as all."""
-    safe = np.maximum(allocatable, 1)
-    return np.minimum(requested, allocatable) * 100 // safe
+    return np.minimum(requested, allocatable) * 100 // np.maximum(allocatable, 1)
 
 
-STRATEGIES: dict[str, Callable[[IntColumn, IntColumn], IntColumn]] = {
-    "LeastAllocated": least_allocated,
-    "MostAllocated": most_allocated,
-}
+def broken_linear(shape: Iterable[tuple[int, int]]) -> IntColumn:
+    """The score of each utilisation 0..100 along the points (utilisation, score); Go's division truncates."""
+    points = list(shape)
+    table = np.full(101, points[-1][1], dtype=np.int64)
+    for utilization in range(101):
+        for n, (at, score) in enumerate(points):
+            if utilization <= at:
+                before, base = points[n - 1] if n else (at, score)
+                rise = (score - base) * (utilization - before)
+                width = max(at - before, 1)
+                table[utilization] = base + (abs(rise) // width) * (1 if rise >= 0 else -1)
+                break
+    return table
+
+
+def requested_to_capacity_ratio(shape: tuple[tuple[int, int], ...]) -> Scorer:
+    """0..100 [node]: the score that the shape gives to the node's utilisation."""
+    table = broken_linear((at, score * 10) for at, score in shape)
+    return lambda requested, allocatable: table[most_allocated(requested, allocatable)]
 
 
 def is_extended(resource: str) -> bool:
@@ -65,15 +85,51 @@ class NodeResourcesFit(Plugin):
 
     @dataclass(frozen=True)
     class Args:
-        """NodeResourcesFitArgs: ignored extended resources and groups, and the scoring strategy."""
+        """NodeResourcesFitArgs: ignored extended resources and groups, and the scoring strategy. shape: the points
+        of RequestedToCapacityRatio, (utilisation, score 0..10)."""
 
         ignored_resources: frozenset[str] = frozenset()
         ignored_resource_groups: frozenset[str] = frozenset()
         strategy: str = "LeastAllocated"
         resources: tuple[ResourceWeight, ...] = CPU_AND_MEMORY
+        shape: tuple[tuple[int, int], ...] = ()
+
+        @classmethod
+        def read(cls, raw: Mapping[str, Any]) -> NodeResourcesFit.Args:
+            strategy = raw.get("scoringStrategy") or {}
+            resources = tuple(
+                ResourceWeight(one["name"], one.get("weight") or 1)
+                for one in strategy.get("resources") or ()
+            )
+            ratio = strategy.get("requestedToCapacityRatio") or {}
+            return cls(
+                frozenset(raw.get("ignoredResources") or ()),
+                frozenset(raw.get("ignoredResourceGroups") or ()),
+                strategy.get("type") or "LeastAllocated",
+                resources or CPU_AND_MEMORY,
+                tuple(
+                    (one.get("utilization") or 0, one.get("score") or 0)
+                    for one in ratio.get("shape") or ()
+                ),
+            )
 
     args: NodeResourcesFit.Args
     Args: ClassVar[type[Args]]  # type: ignore[no-redef]
+
+    def __init__(self, args: NodeResourcesFit.Args | None = None) -> None:
+        super().__init__(args)
+        self._is_ratio = self.args.strategy == "RequestedToCapacityRatio"
+        strategies: dict[str, Scorer] = {
+            "LeastAllocated": least_allocated,
+            "MostAllocated": most_allocated,
+        }
+        self._score = (
+            requested_to_capacity_ratio(self.args.shape)
+            if self._is_ratio
+            else strategies[self.args.strategy]
+        )
+        self._shortages = RowMemo()
+        self._scores = RowMemo()
 
     def pre_filter(self, state: CycleState, pod: Pod, nodes: Snapshot) -> Status | None:
         state.write(STATE_KEY, self._counted(pod))
@@ -81,41 +137,24 @@ class NodeResourcesFit(Plugin):
 
     def filter_nodes(self, state: CycleState, pod: Pod, nodes: Snapshot) -> NodeStatuses:
         """All shortages of a node are told together; one that exceeds even its allocatable is unresolvable."""
+        wanted: tuple[tuple[str, int], ...] = state.read(STATE_KEY)
+        shortages = self._shortages.column(
+            wanted, nodes, lambda rows: _shortages(wanted, nodes, rows)
+        )
         statuses = NodeStatuses(len(nodes))
-        shortages: list[tuple[str, NDArray[np.bool_], NDArray[np.bool_] | None]] = []
-        short = nodes.n_pods + 1 > nodes.allocatable("pods")
-        if short.any():
-            shortages.append(("Too many pods", short, None))
-        for resource, n in state.read(STATE_KEY).items():
-            allocatable = nodes.allocatable(resource)
-            short = n > allocatable - nodes.requested(resource)
-            if short.any():
-                shortages.append((f"Insufficient {resource}", short, n > allocatable))
-        if shortages:
-            _tell(statuses, shortages)
+        if shortages.any():
+            _tell(statuses, shortages, wanted)
         return statuses
 
-    def pre_score(
-        self, state: CycleState, pod: Pod, nodes: Snapshot, rows: NDArray[np.intp]
-    ) -> Status | None:
+    def pre_score(self, state: CycleState, pod: Pod, nodes: Snapshot, rows: Rows) -> Status | None:
         return None
 
-    def score_nodes(
-        self, state: CycleState, pod: Pod, nodes: Snapshot, rows: NDArray[np.intp]
-    ) -> NDArray[np.int64]:
-        score = STRATEGIES[self.args.strategy]
-        total = np.zeros(len(rows), dtype=np.int64)
-        weights = np.zeros(len(rows), dtype=np.int64)
-        for resource in self.args.resources:
-            wanted = pod.score_requests.get(resource.name, 0)
-            if resource.name not in NATIVE and not wanted:
-                continue
-            allocatable = nodes.allocatable(resource.name)[rows]
-            has_any = allocatable > 0
-            requested = _counted_use(nodes, resource.name)[rows] + wanted
-            total += np.where(has_any, score(requested, allocatable) * resource.weight, 0)
-            weights += np.where(has_any, resource.weight, 0)
-        return np.where(weights > 0, total // np.maximum(weights, 1), 0)
+    def score_nodes(self, state: CycleState, pod: Pod, nodes: Snapshot, rows: Rows) -> IntColumn:
+        wanted = {one.name: pod.score_requests.get(one.name, 0) for one in self.args.resources}
+        shape = tuple(wanted.values())
+        return self._scores.column(shape, nodes, lambda some: self._scored(wanted, nodes, some))[
+            rows
+        ]
 
     def events_to_register(self) -> tuple[ClusterEvent, ...]:
         return (
@@ -123,13 +162,33 @@ class NodeResourcesFit(Plugin):
             ClusterEvent("Node", ActionType.ADD | ActionType.UPDATE_NODE_ALLOCATABLE),
         )
 
-    def _counted(self, pod: Pod) -> dict[str, int]:
+    def _scored(self, wanted: Mapping[str, int], nodes: Snapshot, rows: Rows) -> IntColumn:
+        total = np.zeros(len(rows), dtype=np.int64)
+        weights = np.zeros(len(rows), dtype=np.int64)
+        for resource in self.args.resources:
+            if resource.name not in NATIVE and not wanted[resource.name]:
+                continue
+            allocatable = nodes.allocatable(resource.name)[rows]
+            requested = _counted_use(nodes, resource.name)[rows] + wanted[resource.name]
+            counts = allocatable > 0
+            scores = np.where(counts, self._score(requested, allocatable), 0)
+            if self._is_ratio:
+                counts = scores > 0
+            total += scores * resource.weight
+            weights += counts * resource.weight
+        if self._is_ratio:  # rounded to the nearest, a half up
+            return (2 * total + weights) // np.maximum(2 * weights, 1)
+        return total // np.maximum(weights, 1)
+
+    def _counted(self, pod: Pod) -> tuple[tuple[str, int], ...]:
         """What the filter looks at: requests above zero, native ones first, ignored ones left out."""
-        wanted = {name: pod.requests[name] for name in NATIVE if pod.requests.get(name, 0) > 0}
-        for name, n in pod.requests.items():
-            if n > 0 and name not in NATIVE and not self._is_ignored(name):
-                wanted[name] = n
-        return wanted
+        native = [(name, pod.requests[name]) for name in NATIVE if pod.requests.get(name, 0) > 0]
+        others = [
+            (name, n)
+            for name, n in pod.requests.items()
+            if n > 0 and name not in NATIVE and not self._is_ignored(name)
+        ]
+        return (*native, *others)
 
     def _is_ignored(self, resource: str) -> bool:
         if not is_extended(resource):
@@ -147,25 +206,31 @@ def _counted_use(nodes: Snapshot, resource: str) -> IntColumn:
     return nodes.requested(resource)
 
 
+def _shortages(wanted: tuple[tuple[str, int], ...], nodes: Snapshot, rows: Rows) -> IntColumn:
+    """Bits [row]: 0 too many pods, n the n-th wanted resource, _HOPELESS more than the node ever has."""
+    found = (nodes.n_pods[rows] + 1 > nodes.allocatable("pods")[rows]).astype(np.int64)
+    for bit, (resource, n) in enumerate(wanted, start=1):
+        allocatable = nodes.allocatable(resource)[rows]
+        found |= (n > allocatable - nodes.requested(resource)[rows]).astype(np.int64) << bit
+        found |= np.where(n > allocatable, _HOPELESS, 0)
+    return found
+
+
 def _tell(
-    statuses: NodeStatuses, shortages: list[tuple[str, NDArray[np.bool_], NDArray[np.bool_] | None]]
+    statuses: NodeStatuses, shortages: IntColumn, wanted: tuple[tuple[str, int], ...]
 ) -> None:
-    """Turn the shortages' masks into codes and interned sets of reasons."""
-    which = np.zeros(len(statuses), dtype=np.int64)
-    hopeless = np.zeros(len(statuses), dtype=np.bool_)
-    for bit, (_, short, beyond) in enumerate(shortages):
-        which |= short.astype(np.int64) << bit
-        if beyond is not None:
-            hopeless |= short & beyond
-    rows = np.flatnonzero(which)
-    combinations, inverse = np.unique(which[rows], return_inverse=True)
+    """Turn the bits into codes and interned sets of reasons."""
+    reasons = (ERR_REASON_PODS, *(f"Insufficient {resource}" for resource, _ in wanted))
+    rows = np.flatnonzero(shortages)
+    combinations, inverse = np.unique(shortages[rows], return_inverse=True)
     ids = [
-        statuses.reason_id(
-            tuple(reason for bit, (reason, _, _) in enumerate(shortages) if combination >> bit & 1)
-        )
+        statuses.reason_id(tuple(r for bit, r in enumerate(reasons) if combination >> bit & 1))
         for combination in combinations.tolist()
     ]
-    statuses.reason_ids[rows] = np.array(ids, dtype=np.uint16)[inverse]
-    statuses.codes[rows] = np.where(
-        hopeless[rows], int(Code.UNSCHEDULABLE_AND_UNRESOLVABLE), int(Code.UNSCHEDULABLE)
+    codes = np.where(
+        combinations & _HOPELESS,
+        int(Code.UNSCHEDULABLE_AND_UNRESOLVABLE),
+        int(Code.UNSCHEDULABLE),
     )
+    statuses.reason_ids[rows] = np.array(ids, dtype=np.uint16)[inverse]
+    statuses.codes[rows] = codes[inverse]

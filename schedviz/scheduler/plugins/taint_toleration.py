@@ -25,19 +25,24 @@ ERR_REASON = "node(s) had untolerated taint(s)"
 STATE_KEY = "PreScoreTaintToleration"
 
 
-def is_untolerated(taints: tuple[Taint, ...], tolerations: tuple[Toleration, ...]) -> bool:
+Taints = tuple[Taint, ...]
+Tolerations = tuple[Toleration, ...]
+
+
+def is_untolerated(taints: Taints, tolerations: Tolerations, *, comparing: bool = False) -> bool:
     """Whether a NoSchedule or NoExecute taint is left over."""
     return any(
         taint.effect in ("NoSchedule", "NoExecute")
-        and not any(t.tolerates(taint) for t in tolerations)
+        and not any(t.tolerates(taint, comparing=comparing) for t in tolerations)
         for taint in taints
     )
 
 
-def intolerable_count(taints: tuple[Taint, ...], tolerations: tuple[Toleration, ...]) -> int:
+def intolerable_count(taints: Taints, tolerations: Tolerations, *, comparing: bool = False) -> int:
     """How many PreferNoSchedule taints are left over."""
     return sum(
-        taint.effect == "PreferNoSchedule" and not any(t.tolerates(taint) for t in tolerations)
+        taint.effect == "PreferNoSchedule"
+        and not any(t.tolerates(taint, comparing=comparing) for t in tolerations)
         for taint in taints
     )
 
@@ -45,9 +50,16 @@ def intolerable_count(taints: tuple[Taint, ...], tolerations: tuple[Toleration, 
 class TaintToleration(Plugin):
     """Refuse nodes with untolerated taints; prefer those with few PreferNoSchedule ones."""
 
+    @property
+    def _comparing(self) -> bool:
+        return "TaintTolerationComparisonOperators" in self.features
+
     def filter_nodes(self, state: CycleState, pod: Pod, nodes: Snapshot) -> NodeStatuses:
         statuses = NodeStatuses(len(nodes))
-        refused = [is_untolerated(taints, pod.tolerations) for taints in nodes.taint_sets]
+        refused = [
+            is_untolerated(taints, pod.tolerations, comparing=self._comparing)
+            for taints in nodes.taint_sets
+        ]
         if any(refused):
             rows = np.array(refused, dtype=np.bool_)[nodes.taint_set_ids]
             statuses.reject(rows, UnschedulableAndUnresolvable(ERR_REASON))
@@ -66,7 +78,11 @@ class TaintToleration(Plugin):
     ) -> NDArray[np.int64]:
         tolerations = state.read(STATE_KEY)
         counts = np.array(
-            [intolerable_count(t, tolerations) for t in nodes.taint_sets], dtype=np.int64
+            [
+                intolerable_count(t, tolerations, comparing=self._comparing)
+                for t in nodes.taint_sets
+            ],
+            dtype=np.int64,
         )
         return counts[nodes.taint_set_ids[rows]]
 
