@@ -1,7 +1,8 @@
-"""Plays the kubelets and the garbage collector: bound pods run, deleted ones go, finished ones are cleared away.
+"""Plays the kubelets and the garbage collectors: bound pods run, deleted ones go, finished ones are cleared away.
 
 One for each sandbox, started by `server`. Annotation `sandbox.schedviz.io/run-seconds`: a pod succeeds after so long;
-without it pods run until they are deleted. Finished pods are removed a while later, as a job's ttl would.
+without it pods run until they are deleted. Finished pods are removed a while later, as a job's ttl would; pods whose
+node has gone follow it, as the pod garbage collector would have it; Events go when they are an hour old.
 """
 
 from __future__ import annotations
@@ -9,15 +10,21 @@ from __future__ import annotations
 import asyncio
 import heapq
 import itertools
+import uuid
+from datetime import UTC, datetime
 from typing import Any
 
-from schedviz.sandbox import patches
-from schedviz.sandbox.resources import timestamp
+from schedviz.kube.kinds import KINDS
+from schedviz.sandbox import patches, resources
+from schedviz.sandbox.defaults import condition, timestamp
+from schedviz.sandbox.resources import Target
 from schedviz.sandbox.storage import Event, Object, Storage
 
 START_SECONDS = 0.7
 GRACE_SECONDS = 1.0
 KEPT_SECONDS = 20.0
+ORPHAN_SECONDS = 40.0
+EVENT_SECONDS = 3600.0
 RUN_SECONDS = "sandbox.schedviz.io/run-seconds"
 
 
@@ -35,6 +42,8 @@ class Kubelet:
     def start(self) -> None:
         for pod in self._storage.values("Pod"):
             self._look_at(pod)
+        for event in self._storage.values("Event"):
+            self._owe(EVENT_SECONDS - _age(event["metadata"]), "forget", event)
         self._task = asyncio.create_task(self._run(), name=f"kubelet {self._storage.name}")
 
     async def stop(self) -> None:
@@ -43,29 +52,37 @@ class Kubelet:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
 
-    def _heard(self, event: Event) -> None:
+    def _heard(self, event: Event | None) -> None:
+        if event is None:
+            return
         if event.kind == "Pod" and event.type != "DELETED":
             self._look_at(event.object)
+        elif event.kind == "Event" and event.type == "ADDED":
+            self._owe(EVENT_SECONDS, "forget", event.object)
+        elif event.kind == "Node" and event.type != "MODIFIED":
+            for pod in self._storage.values("Pod"):
+                if (pod.get("spec") or {}).get("nodeName") == event.object["metadata"]["name"]:
+                    self._look_at(pod)
 
     def _look_at(self, pod: Object) -> None:
         """What this pod will need next."""
-        meta, phase = pod["metadata"], (pod.get("status") or {}).get("phase")
+        meta, status = pod["metadata"], pod.get("status") or {}
+        phase, node = status.get("phase"), (pod.get("spec") or {}).get("nodeName")
         if meta.get("deletionTimestamp"):
-            self._owe(
-                min(GRACE_SECONDS, float(meta.get("deletionGracePeriodSeconds") or 0)),
-                "remove",
-                pod,
-            )
+            grace = float(meta.get("deletionGracePeriodSeconds") or 0)
+            self._owe(min(GRACE_SECONDS, grace), "remove", pod)
         elif phase in ("Succeeded", "Failed"):
             self._owe(KEPT_SECONDS, "remove", pod)
-        elif phase == "Pending" and (pod.get("spec") or {}).get("nodeName"):
+        elif node and self._storage.get("Node", node) is None:
+            self._owe(ORPHAN_SECONDS, "orphan", pod)
+        elif phase == "Pending" and node:
             self._owe(START_SECONDS, "run", pod)
         elif phase == "Running" and (seconds := _run_seconds(pod)) is not None:
-            self._owe(seconds, "succeed", pod)
+            self._owe(seconds - _age(status, "startTime"), "succeed", pod)
 
-    def _owe(self, seconds: float, what: str, pod: Object) -> None:
-        meta = pod["metadata"]
-        at = asyncio.get_running_loop().time() + seconds
+    def _owe(self, seconds: float, what: str, one: Object) -> None:
+        meta = one["metadata"]
+        at = asyncio.get_running_loop().time() + max(0.0, seconds)
         entry = (at, next(self._numbers), what, f"{meta['namespace']}/{meta['name']}", meta["uid"])
         heapq.heappush(self._due, entry)
         self._awake.set()
@@ -84,19 +101,30 @@ class Kubelet:
                 continue
 
     def _play(self, what: str, key: str, uid: str) -> None:
-        pod = self._storage.get("Pod", key)
-        if pod is None or pod["metadata"]["uid"] != uid:
+        kind = "Event" if what == "forget" else "Pod"
+        one = self._storage.get(kind, key)
+        if one is None or one["metadata"]["uid"] != uid:
             return
+        if what == "forget":
+            self._storage.remove(kind, key)
+        else:
+            self._play_pod(what, key, one)
+
+    def _play_pod(self, what: str, key: str, pod: Object) -> None:
         phase = (pod.get("status") or {}).get("phase")
         deleting = bool(pod["metadata"].get("deletionTimestamp"))
-        if what == "remove" and (deleting or phase in ("Succeeded", "Failed")):
-            self._storage.remove("Pod", key)
-        elif what == "run" and phase == "Pending" and not deleting:
-            node = self._storage.get("Node", pod["spec"]["nodeName"])
-            if node is not None:
-                self._set_status(key, pod, _running(pod))
-        elif what == "succeed" and phase == "Running" and not deleting:
-            self._set_status(key, pod, _succeeded())
+        is_alone = self._storage.get("Node", pod["spec"].get("nodeName") or "") is None
+        if (what == "remove" and (deleting or phase in ("Succeeded", "Failed"))) or (
+            what == "orphan" and is_alone
+        ):
+            target = Target(KINDS["Pod"], pod["metadata"]["namespace"], pod["metadata"]["name"])
+            resources.finish_delete(self._storage, target)
+        elif deleting or is_alone:
+            return
+        elif what == "run" and phase == "Pending":
+            self._set_status(key, pod, _running(pod))
+        elif what == "succeed" and phase == "Running":
+            self._set_status(key, pod, _succeeded(pod))
 
     def _set_status(self, key: str, pod: Object, change: dict[str, Any]) -> None:
         status = patches.strategic_merge(pod.get("status") or {}, change)
@@ -106,51 +134,58 @@ class Kubelet:
 def _run_seconds(pod: Object) -> float | None:
     text = (pod["metadata"].get("annotations") or {}).get(RUN_SECONDS)
     try:
-        return None if text is None else max(0.0, float(text))
+        seconds = None if text is None else float(text)
     except ValueError:
         return None
+    return seconds if seconds is not None and 0 <= seconds < 1e9 else None
 
 
-def _conditions(ready: str, reason: str | None = None) -> list[dict[str, Any]]:
-    now = timestamp()
-    extra = {"reason": reason} if reason else {}
-    ready_ones = [
-        {"type": name, "status": ready, "lastProbeTime": None, "lastTransitionTime": now, **extra}
-        for name in ("Ready", "ContainersReady")
-    ]
-    return [
-        {"type": "Initialized", "status": "True", "lastProbeTime": None, "lastTransitionTime": now},
-        *ready_ones,
-    ]
+def _age(held: dict[str, Any], field: str = "creationTimestamp") -> float:
+    """Seconds since the moment in this field; 0 when it holds none."""
+    try:
+        since = datetime.fromisoformat(str(held.get(field)).replace("Z", "+00:00"))
+        return max(0.0, (datetime.now(UTC) - since).total_seconds())
+    except (TypeError, ValueError):
+        return 0.0
 
 
 def _running(pod: Object) -> dict[str, Any]:
     now = timestamp()
-    number = (
-        int(pod["metadata"]["uid"].replace("-", "")[:6], 16) if "-" in pod["metadata"]["uid"] else 1
-    )
+    number = uuid.UUID(pod["metadata"]["uid"]).int
     address = f"10.{number >> 16 & 255}.{number >> 8 & 255}.{number & 255}"
-    containers = [c for c in pod["spec"].get("containers") or () if isinstance(c, dict)]
+    names = ("PodScheduled", "Initialized", "ContainersReady", "Ready")
     return {
         "phase": "Running",
         "startTime": now,
         "podIP": address,
         "podIPs": [{"ip": address}],
-        "conditions": _conditions("True"),
+        "conditions": [condition(name, "True") for name in names],
         "containerStatuses": [
             {
-                "name": c.get("name", ""),
-                "image": c.get("image", ""),
+                "name": one.get("name", ""),
+                "image": one.get("image", ""),
                 "imageID": "",
                 "ready": True,
                 "started": True,
                 "restartCount": 0,
                 "state": {"running": {"startedAt": now}},
             }
-            for c in containers
+            for one in pod["spec"].get("containers") or ()
         ],
     }
 
 
-def _succeeded() -> dict[str, Any]:
-    return {"phase": "Succeeded", "conditions": _conditions("False", "PodCompleted")}
+def _succeeded(pod: Object) -> dict[str, Any]:
+    status = pod["status"]
+    ended = {"exitCode": 0, "reason": "Completed", "finishedAt": timestamp()}
+    ended["startedAt"] = status.get("startTime") or timestamp()
+    return {
+        "phase": "Succeeded",
+        "conditions": [
+            condition(name, "False", reason="PodCompleted") for name in ("ContainersReady", "Ready")
+        ],
+        "containerStatuses": [
+            {**one, "ready": False, "started": False, "state": {"terminated": ended}}
+            for one in status.get("containerStatuses") or ()
+        ],
+    }

@@ -1,19 +1,22 @@
-"""What create, update, patch, delete and bind do to an object: names, versions, defaults, conflicts.
+"""What create, update, patch and delete do to an object: names, versions, conflicts, graces.
 
-Called by `server` for requests and by `kubelet` and `scenarios` for what they play. Mirrors the registry strategies of
-kube-apiserver as far as scheduling and its clients notice. Quantities and selectors are not validated yet.
+Called by `rest` for requests and by `kubelet` and `scenarios` for what they play. Mirrors the generic registry store of
+kube-apiserver (k8s.io/apiserver/pkg/registry/generic/registry) as far as scheduling and its clients notice.
 """
 
 from __future__ import annotations
 
+import copy
 import secrets
 import uuid
+from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from schedviz.kube.kinds import KINDS, Kind
-from schedviz.sandbox import patches
+from schedviz.sandbox import defaults, patches, validation
+from schedviz.sandbox.defaults import timestamp
 from schedviz.sandbox.status import (
     STALE,
     ApiError,
@@ -23,18 +26,25 @@ from schedviz.sandbox.status import (
     invalid,
     not_found,
 )
-from schedviz.sandbox.storage import Object, Storage
+from schedviz.sandbox.storage import Object, Objects
 
-SYSTEM_CLASSES = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}
 _ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
-PATCHES = {
+_LONGEST_BASE = 58
+PATCHES: dict[str, Callable[[Any, Any], Any]] = {
     "application/merge-patch+json": patches.merge,
     "application/strategic-merge-patch+json": patches.strategic_merge,
+    "application/json-patch+json": patches.json_patch,
 }
-
-
-def timestamp() -> str:
-    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+_SYSTEM_FIELDS = (
+    "name",
+    "namespace",
+    "uid",
+    "creationTimestamp",
+    "generation",
+    "deletionTimestamp",
+    "deletionGracePeriodSeconds",
+    "generateName",
+)
 
 
 def key_of(kind: Kind, namespace: str, name: str) -> str:
@@ -54,49 +64,77 @@ class Target:
         return key_of(self.kind, self.namespace, self.name)
 
 
-def get(storage: Storage, target: Target) -> Object:
+def get(storage: Objects, target: Target) -> Object:
     found = storage.get(target.kind.kind, target.key)
     if found is None:
         raise not_found(target.kind.plural, target.name)
     return found
 
 
-def create(storage: Storage, kind: Kind, namespace: str, body: Object) -> Object:
+# ---- create --------------------------------------------------------------------------------------------------------
+
+
+def create(storage: Objects, kind: Kind, namespace: str, body: Object) -> Object:
     """Raises 409 AlreadyExists, 404 for a missing namespace, 422 without a name."""
-    meta = _metadata(body)
-    if kind.namespaced:
-        if meta.get("namespace", namespace) != namespace:
-            raise bad_request(
-                "the namespace of the provided object does not match the namespace sent on the request"
-            )
-        meta["namespace"] = namespace
-        if storage.get("Namespace", namespace) is None:
-            raise not_found("namespaces", namespace)
-    else:
-        meta.pop("namespace", None)
-    if not meta.get("name"):
-        if not meta.get("generateName"):
-            raise invalid(
-                kind.kind, "", "metadata.name: Required value: name or generateName is required"
-            )
-        meta["name"] = meta["generateName"] + "".join(secrets.choice(_ALPHABET) for _ in range(5))
+    meta = validation.metadata(body)
+    validation.shape(kind, body)
+    _place(storage, kind, namespace, meta)
+    if meta.get("resourceVersion"):
+        raise bad_request("resourceVersion should not be set on objects to be created")
+    meta["name"] = _name(storage, kind, namespace, meta)
     key = key_of(kind, namespace, meta["name"])
     if storage.get(kind.kind, key) is not None:
         raise already_exists(kind.plural, meta["name"])
     meta["uid"] = str(uuid.uuid4())
     meta["creationTimestamp"] = timestamp()
-    meta.setdefault("generation", 1)
-    meta.pop("deletionTimestamp", None)
-    new: Object = {"apiVersion": kind.api_version, "kind": kind.kind, **body, "metadata": meta}
-    _default(storage, kind, new)
+    meta["generation"] = 1
+    for gone in ("deletionTimestamp", "deletionGracePeriodSeconds"):
+        meta.pop(gone, None)
+    new: Object = {**body, "apiVersion": kind.api_version, "kind": kind.kind, "metadata": meta}
+    defaults.on_create(storage, kind, new)
     return storage.put(kind.kind, key, new)
 
 
-def update(storage: Storage, target: Target, body: Object, *, subresource: str = "") -> Object:
+def _place(storage: Objects, kind: Kind, namespace: str, meta: dict[str, Any]) -> None:
+    """The namespace comes from the path, and is there."""
+    if not kind.namespaced:
+        meta.pop("namespace", None)
+        return
+    if not namespace:
+        raise bad_request("an empty namespace may not be set during creation")
+    if meta.get("namespace") not in (None, "", namespace):
+        message = (
+            "the namespace of the provided object does not match the namespace sent on the request"
+        )
+        raise bad_request(message)
+    meta["namespace"] = namespace
+    if storage.get("Namespace", namespace) is None:
+        raise not_found("namespaces", namespace)
+
+
+def _name(storage: Objects, kind: Kind, namespace: str, meta: dict[str, Any]) -> str:
+    given, base = meta.get("name"), meta.get("generateName")
+    if given:
+        return validation.name(kind, given)
+    if not base:
+        why = "metadata.name: Required value: name or generateName is required"
+        raise invalid(kind.kind, "", why)
+    while True:
+        ending = "".join(secrets.choice(_ALPHABET) for _ in range(5))
+        name = validation.name(kind, base[:_LONGEST_BASE] + ending)
+        if storage.get(kind.kind, key_of(kind, namespace, name)) is None:
+            return name
+
+
+# ---- update --------------------------------------------------------------------------------------------------------
+
+
+def update(storage: Objects, target: Target, body: Object, *, subresource: str = "") -> Object:
     """Replace spec and metadata, or the status only. Raises 409 when resourceVersion is stale."""
     kind, name = target.kind, target.name
     old = get(storage, target)
-    meta = _metadata(body)
+    meta = validation.metadata(body)
+    validation.shape(kind, body)
     if meta.get("name", name) != name:
         raise bad_request(
             f"the name of the object ({meta['name']}) does not match the name on the URL ({name})"
@@ -105,260 +143,134 @@ def update(storage: Storage, target: Target, body: Object, *, subresource: str =
     if subresource == "status":
         new = {**old, "metadata": dict(old["metadata"]), "status": body.get("status") or {}}
     else:
-        new = {
-            "apiVersion": kind.api_version,
-            "kind": kind.kind,
-            **body,
-            "metadata": _kept(old["metadata"], meta),
-        }
-        if "status" in old:
-            new["status"] = old["status"]
-        if kind.kind == "Pod":
-            _check_immutable(old, new)
-        if new.get("spec") != old.get("spec"):
-            new["metadata"]["generation"] = int(old["metadata"].get("generation") or 1) + 1
+        new = _replaced(kind, old, {**body, "metadata": meta})
     if _same(old, new):
         return old
+    if _is_over(new):
+        return storage.remove(kind.kind, target.key)
     return storage.put(kind.kind, target.key, new)
 
 
+def _replaced(kind: Kind, old: Object, body: Object) -> Object:
+    kept = {name: value for name, value in body["metadata"].items() if name not in _SYSTEM_FIELDS}
+    system = {name: old["metadata"][name] for name in _SYSTEM_FIELDS if name in old["metadata"]}
+    new = {**body, "apiVersion": kind.api_version, "kind": kind.kind, "metadata": kept | system}
+    if "status" in old:
+        new["status"] = old["status"]
+    if kind.kind == "Pod":
+        spec = {"priority": old["spec"].get("priority")} | (body.get("spec") or {})
+        new["spec"] = defaults.pod_spec(spec)
+        validation.pod_update(old, new)
+    if new.get("spec") != old.get("spec"):
+        new["metadata"]["generation"] = int(old["metadata"].get("generation") or 1) + 1
+    return new
+
+
 def patch(
-    storage: Storage, target: Target, body: Object, *, form: str, subresource: str = ""
+    storage: Objects, target: Target, body: Any, *, form: str, subresource: str = ""
 ) -> Object:
-    """Raises 415 for a form of patch that is not known."""
+    """Raises 415 for a form of patch that is not known, 422 for a JSON patch that does not apply."""
     apply = PATCHES.get(form)
     if apply is None:
         known = ", ".join(PATCHES)
         message = f"the body of the request was in an unknown format - accepted media types include: {known}"
         raise ApiError(415, "UnsupportedMediaType", message)
     old = get(storage, target)
-    if not isinstance(body, dict):
-        raise bad_request("a patch is a JSON object")
-    new = apply(old, body)
-    if (body.get("metadata") or {}).get("resourceVersion") is None:
-        new = {
-            **new,
-            "metadata": {k: v for k, v in new["metadata"].items() if k != "resourceVersion"},
-        }
+    if apply is not patches.json_patch and not isinstance(body, dict):
+        raise bad_request("a patch of this form is a JSON object")
+    try:
+        new = apply(old, body)
+    except patches.PatchError as error:
+        raise ApiError(422, "Invalid", str(error)) from None
+    if not isinstance(new, dict):
+        raise bad_request("the patch leaves no object")
     return update(storage, target, new, subresource=subresource)
 
 
-def delete(storage: Storage, target: Target, options: Object) -> Object:
-    """A bound pod gets a deletionTimestamp and goes when its grace is over; everything else goes at once."""
-    kind, name = target.kind, target.name
-    old = get(storage, target)
-    wanted = options.get("preconditions") or {}
-    for field in ("uid", "resourceVersion"):
-        have = old["metadata"].get(field)
-        if wanted.get(field) not in (None, have):
-            raise conflict(
-                kind.plural,
-                name,
-                f"Precondition failed: {field} in precondition: {wanted[field]}, in object: {have}",
-            )
-    key = target.key
-    if (
-        kind.kind == "Pod"
-        and (old.get("spec") or {}).get("nodeName")
-        and options.get("gracePeriodSeconds") != 0
-    ):
-        if old["metadata"].get("deletionTimestamp"):
-            return old
-        grace = options.get("gracePeriodSeconds")
-        grace = (old["spec"].get("terminationGracePeriodSeconds") or 30) if grace is None else grace
-        meta = {
-            **old["metadata"],
-            "deletionTimestamp": timestamp(),
-            "deletionGracePeriodSeconds": grace,
-        }
-        return storage.put("Pod", key, {**old, "metadata": meta})
-    return storage.remove(kind.kind, key)
-
-
-def bind(storage: Storage, namespace: str, name: str, binding: Object) -> None:
-    """POST pods/<name>/binding. Raises 404, 409 when the pod is bound or on its way out, 400 without a target."""
-    old = get(storage, Target(KINDS["Pod"], namespace, name))
-    target = (binding.get("target") or {}).get("name")
-    if not target:
-        raise invalid("Binding", name, "target.name: Required value")
-    uid = (binding.get("metadata") or {}).get("uid")
-    if uid and uid != old["metadata"]["uid"]:
-        raise conflict(
-            "pods/binding",
-            name,
-            f"Precondition failed: UID in precondition: {uid}, UID in object meta: {old['metadata']['uid']}",
-        )
-    if old["metadata"].get("deletionTimestamp"):
-        raise conflict(
-            "pods/binding", name, f"pod {name} is being deleted, cannot be assigned to a host"
-        )
-    bound_to = old["spec"].get("nodeName")
-    if bound_to:
-        raise conflict(
-            "pods/binding",
-            name,
-            f"pod {name} is already assigned to node {bound_to!r}".replace("'", '"'),
-        )
-    if old["spec"].get("schedulingGates"):
-        raise conflict("pods/binding", name, f"pod {name} has non-empty .spec.schedulingGates")
-    condition = {
-        "type": "PodScheduled",
-        "status": "True",
-        "lastProbeTime": None,
-        "lastTransitionTime": timestamp(),
-    }
-    status = patches.strategic_merge(old.get("status") or {}, {"conditions": [condition]})
-    for one in status["conditions"]:
-        if one["type"] == "PodScheduled":
-            one.pop("reason", None)
-            one.pop("message", None)
-    storage.put(
-        "Pod",
-        f"{namespace}/{name}",
-        {
-            **old,
-            "metadata": dict(old["metadata"]),
-            "spec": {**old["spec"], "nodeName": target},
-            "status": status,
-        },
-    )
-
-
-def _name(kind: Kind, meta: dict[str, Any]) -> str:
-    if meta.get("name"):
-        return str(meta["name"])
-    if not meta.get("generateName"):
-        raise invalid(
-            kind.kind, "", "metadata.name: Required value: name or generateName is required"
-        )
-    return str(meta["generateName"]) + "".join(secrets.choice(_ALPHABET) for _ in range(5))
-
-
-def _metadata(body: Object) -> dict[str, Any]:
-    meta = body.get("metadata")
-    if not isinstance(meta, dict):
-        raise bad_request("the object has no metadata")
-    return dict(meta)
-
-
 def _check_version(kind: Kind, old: Object, meta: dict[str, Any]) -> None:
-    asked = meta.get("resourceVersion")
+    asked, name = meta.get("resourceVersion"), old["metadata"]["name"]
     if asked and asked != old["metadata"]["resourceVersion"]:
-        raise conflict(kind.plural, old["metadata"]["name"], STALE)
-    if meta.get("uid") and meta["uid"] != old["metadata"]["uid"]:
-        raise conflict(
-            kind.plural,
-            old["metadata"]["name"],
-            f"Precondition failed: UID in precondition: {meta['uid']}, UID in object meta: {old['metadata']['uid']}",
-        )
-
-
-_SYSTEM_FIELDS = (
-    "name",
-    "namespace",
-    "uid",
-    "creationTimestamp",
-    "generation",
-    "deletionTimestamp",
-    "generateName",
-)
-
-
-def _kept(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
-    """New metadata with what only the system sets as it was."""
-    kept = {k: v for k, v in new.items() if k not in _SYSTEM_FIELDS}
-    return {**kept, **{k: old[k] for k in _SYSTEM_FIELDS if k in old}}
+        raise conflict(kind.plural, name, STALE)
+    uid, have = meta.get("uid"), old["metadata"]["uid"]
+    if uid and uid != have:
+        why = f"Precondition failed: UID in precondition: {uid}, UID in object meta: {have}"
+        raise conflict(kind.plural, name, why)
 
 
 def _same(old: Object, new: Object) -> bool:
     """A write that changes nothing makes no new version."""
 
     def plain(one: Object) -> Object:
-        return {
-            **one,
-            "metadata": {k: v for k, v in one["metadata"].items() if k != "resourceVersion"},
-        }
+        meta = {name: v for name, v in one["metadata"].items() if name != "resourceVersion"}
+        return {**one, "metadata": meta}
 
     return plain(old) == plain(new)
 
 
-def _check_immutable(old: Object, new: Object) -> None:
-    for field in ("nodeName", "schedulerName", "priority"):
-        if (old.get("spec") or {}).get(field) != (new.get("spec") or {}).get(field):
-            raise invalid(
-                "Pod", old["metadata"]["name"], f"spec.{field}: Forbidden: field is immutable"
-            )
+# ---- delete --------------------------------------------------------------------------------------------------------
 
 
-def _default(storage: Storage, kind: Kind, new: Object) -> None:
-    if kind.kind == "Pod":
-        _default_pod(storage, new)
-    elif kind.kind == "Node":
-        status = new["status"] = dict(new.get("status") or {})
-        if "allocatable" not in status and "capacity" in status:
-            status["allocatable"] = dict(status["capacity"])
-    elif kind.kind == "Namespace":
-        new["spec"] = {"finalizers": ["kubernetes"]}
-        new["status"] = {"phase": "Active"}
+def delete(storage: Objects, target: Target, options: Object) -> Object:
+    """A pod on a node, and what has finalizers, is marked and goes later; everything else goes at once."""
+    kind = target.kind
+    old = get(storage, target)
+    _check_preconditions(kind, old, options.get("preconditions") or {})
+    grace = _grace(kind, old, options.get("gracePeriodSeconds"))
+    if grace == 0 and not old["metadata"].get("finalizers"):
+        if kind.kind == "Namespace":
+            _empty(storage, target.name)
+        return storage.remove(kind.kind, target.key)
+    before = old["metadata"].get("deletionGracePeriodSeconds")
+    if before is not None and grace >= before:
+        return old
+    at = datetime.now(UTC) + timedelta(seconds=grace)
+    marked = {
+        "deletionTimestamp": at.strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "deletionGracePeriodSeconds": grace,
+    }
+    return storage.put(kind.kind, target.key, {**old, "metadata": old["metadata"] | marked})
 
 
-def _default_pod(storage: Storage, pod: Object) -> None:
-    spec = pod["spec"] = dict(pod.get("spec") or {})
-    for field, value in (
-        ("schedulerName", "default-scheduler"),
-        ("restartPolicy", "Always"),
-        ("terminationGracePeriodSeconds", 30),
-        ("dnsPolicy", "ClusterFirst"),
-        ("preemptionPolicy", "PreemptLowerPriority"),
-        ("enableServiceLinks", True),
-        ("securityContext", {}),
-    ):
-        spec.setdefault(field, value)
-    _admit_priority(storage, spec)
-    status = pod["status"] = {"phase": "Pending", "qosClass": _qos(spec)}
-    if spec.get("schedulingGates"):
-        status["conditions"] = [
-            {
-                "type": "PodScheduled",
-                "status": "False",
-                "reason": "SchedulingGated",
-                "message": "Scheduling is blocked due to non-empty scheduling gates",
-                "lastProbeTime": None,
-                "lastTransitionTime": timestamp(),
-            }
-        ]
+def _grace(kind: Kind, old: Object, asked: object) -> int:
+    """Seconds; 0 where nobody has to be waited for."""
+    if asked is not None and (not isinstance(asked, int) or asked < 0):
+        raise bad_request(f"gracePeriodSeconds: {str(asked)[:40]!r} is not a number of seconds")
+    spec = old.get("spec") or {}
+    over = (old.get("status") or {}).get("phase") in ("Succeeded", "Failed")
+    if kind.kind != "Pod" or not spec.get("nodeName") or over:
+        return 0
+    return int(spec.get("terminationGracePeriodSeconds", 30)) if asked is None else asked
 
 
-def _admit_priority(storage: Storage, spec: dict[str, Any]) -> None:
-    """The priority admission: the value comes from the class, never from the pod."""
-    name = spec.get("priorityClassName")
-    if not name:
-        default = next((c for c in storage.values("PriorityClass") if c.get("globalDefault")), None)
-        spec["priority"] = int(default["value"]) if default else 0
-        if default:
-            spec["priorityClassName"] = default["metadata"]["name"]
-            spec["preemptionPolicy"] = default.get("preemptionPolicy") or "PreemptLowerPriority"
-        return
-    if name in SYSTEM_CLASSES:
-        spec["priority"] = SYSTEM_CLASSES[name]
-        return
-    found = storage.get("PriorityClass", name)
-    if found is None:
-        raise ApiError(403, "Forbidden", f"no PriorityClass with name {name} was found")
-    spec["priority"] = int(found["value"])
-    spec["preemptionPolicy"] = found.get("preemptionPolicy") or "PreemptLowerPriority"
+def _check_preconditions(kind: Kind, old: Object, wanted: Any) -> None:
+    for field, word in (("uid", "UID"), ("resourceVersion", "ResourceVersion")):
+        asked, have = wanted.get(field), old["metadata"].get(field)
+        if asked not in (None, have):
+            why = f"Precondition failed: {word} in precondition: {asked}, {word} in object meta: {have}"
+            raise conflict(kind.plural, old["metadata"]["name"], why)
 
 
-def _qos(spec: dict[str, Any]) -> str:
-    resources = [
-        c.get("resources") or {} for c in spec.get("containers") or () if isinstance(c, dict)
-    ]
-    if not any(r.get("requests") or r.get("limits") for r in resources):
-        return "BestEffort"
-    full = all(
-        (r.get("limits") or {}).get(name)
-        and (r.get("requests") or r["limits"]).get(name) == r["limits"][name]
-        for r in resources
-        for name in ("cpu", "memory")
-    )
-    return "Guaranteed" if full else "Burstable"
+def _empty(storage: Objects, namespace: str) -> None:
+    """What is in a namespace goes with it."""
+    for kind in KINDS.values():
+        if kind.namespaced:
+            for one in storage.values(kind.kind):
+                if one["metadata"]["namespace"] == namespace:
+                    storage.remove(kind.kind, f"{namespace}/{one['metadata']['name']}")
+
+
+def _is_over(one: Object) -> bool:
+    """It was being deleted, and the last finalizer has just been taken away."""
+    meta = one["metadata"]
+    grace = meta.get("deletionGracePeriodSeconds", 0)
+    return bool(meta.get("deletionTimestamp")) and not meta.get("finalizers") and grace == 0
+
+
+def finish_delete(storage: Objects, target: Target) -> None:
+    """The kubelet has ended the pod: it goes, or waits for its finalizers."""
+    old = get(storage, target)
+    if not old["metadata"].get("finalizers"):
+        storage.remove(target.kind.kind, target.key)
+    elif old["metadata"].get("deletionGracePeriodSeconds"):
+        meta = old["metadata"] | {"deletionGracePeriodSeconds": 0}
+        storage.put(target.kind.kind, target.key, {**copy.copy(old), "metadata": meta})

@@ -13,9 +13,19 @@ from schedviz.kube.matching import Requirement
 from schedviz.sandbox.status import bad_request
 
 Test = Callable[[dict[str, Any]], bool]
-_SET = re.compile(r"(?P<key>[^\s,!=()]+)\s+(?P<op>in|notin)\s+\((?P<values>[^()]*)\)")
-_EQUAL = re.compile(r"(?P<key>[^\s,!=()]+)\s*(?P<op>==|=|!=)\s*(?P<value>[^\s,!=()]*)")
-_EXISTS = re.compile(r"(?P<no>!?)\s*(?P<key>[^\s,!=()]+)")
+_KEY = r"(?P<key>(?:[A-Za-z0-9.-]{1,253}/)?[A-Za-z0-9](?:[A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?)"
+_SET = re.compile(_KEY + r"\s+(?P<op>in|notin)\s*\((?P<values>[^()]*)\)")
+_COMPARE = re.compile(_KEY + r"\s*(?P<op>==|=|!=|>|<)\s*(?P<value>[^\s,!=()<>]*)")
+_EXISTS = re.compile(r"(?P<no>!?)\s*" + _KEY)
+_OPERATORS = {
+    "in": "In",
+    "notin": "NotIn",
+    "=": "In",
+    "==": "In",
+    "!=": "NotIn",
+    ">": "Gt",
+    "<": "Lt",
+}
 FIELDS: dict[str, tuple[str, ...]] = {
     path: tuple(path.split("."))
     for path in (
@@ -27,18 +37,19 @@ FIELDS: dict[str, tuple[str, ...]] = {
         "spec.unschedulable",
         "status.phase",
         "status.nominatedNodeName",
-        "involvedObject.name",
-        "involvedObject.namespace",
-        "involvedObject.uid",
-        "involvedObject.kind",
-        "regarding.name",
-        "regarding.namespace",
-        "regarding.uid",
-        "regarding.kind",
+        *(f"regarding.{name}" for name in ("kind", "namespace", "name", "uid", "fieldPath")),
+        "reportingController",
         "reason",
         "type",
     )
 }
+# Events are kept in the form of events.k8s.io/v1.
+FIELDS |= {
+    path.replace("regarding", "involvedObject"): keys
+    for path, keys in FIELDS.items()
+    if keys[0] == "regarding"
+}
+FIELDS["reportingComponent"] = FIELDS["source"] = ("reportingController",)
 
 
 def test_of(labels: str, fields: str) -> Test | None:
@@ -49,7 +60,7 @@ def test_of(labels: str, fields: str) -> Test | None:
         return None
 
     def passes(one: dict[str, Any]) -> bool:
-        have = one["metadata"].get("labels") or {}
+        have = one["metadata"].get("labels") or {}  # a map of strings: `validation` saw to it
         return all(r.matches(have) for r in requirements) and all(
             (_field(one, path) == value) is equal for path, value, equal in wanted
         )
@@ -58,31 +69,38 @@ def test_of(labels: str, fields: str) -> Test | None:
 
 
 def _label_requirements(text: str) -> list[Requirement]:
+    """The whole grammar: a=b, a==b, a!=b, a in (b,c), a notin (b), a, !a, a>1, a<1, joined by commas."""
     found: list[Requirement] = []
     rest = text.strip()
-    while rest:
-        if match := _SET.match(rest):
-            values = tuple(sorted(value.strip() for value in match["values"].split(",")))
-            found.append(
-                Requirement(match["key"], "In" if match["op"] == "in" else "NotIn", values)
-            )
-        elif match := _EQUAL.match(rest):
-            found.append(
-                Requirement(
-                    match["key"], "NotIn" if match["op"] == "!=" else "In", (match["value"],)
-                )
-            )
-        elif match := _EXISTS.match(rest):
-            found.append(Requirement(match["key"], "DoesNotExist" if match["no"] else "Exists"))
-        else:
-            raise bad_request(
-                f"unable to parse requirement: {rest[:100]!r} is no label selector, such as app=web"
-            )
-        rest = rest[match.end() :].lstrip()
-        if rest and not rest.startswith(","):
+    while True:
+        requirement, length = _requirement(rest)
+        found.append(requirement)
+        rest = rest[length:].lstrip()
+        if not rest:
+            return found
+        if not rest.startswith(","):
             raise bad_request(f"unable to parse requirement: found {rest[:100]!r}, expected ','")
         rest = rest[1:].lstrip()
-    return found
+
+
+def _requirement(text: str) -> tuple[Requirement, int]:
+    """The first requirement of the text, and how long it is."""
+    if match := _SET.match(text):
+        values = tuple(sorted(value.strip() for value in match["values"].split(",")))
+        return Requirement(match["key"], _OPERATORS[match["op"]], values), match.end()
+    if match := _COMPARE.match(text):
+        operator = _OPERATORS[match["op"]]
+        if operator in ("Gt", "Lt") and not re.fullmatch(r"-?\d+", match["value"]):
+            raise bad_request(
+                f"unable to parse requirement: {match[0]!r} does not compare with an integer"
+            )
+        return Requirement(match["key"], operator, (match["value"],)), match.end()
+    if match := _EXISTS.match(text):
+        operator = "DoesNotExist" if match["no"] else "Exists"
+        return Requirement(match["key"], operator), match.end()
+    raise bad_request(
+        f"unable to parse requirement: {text[:100]!r} is no label selector, such as app=web"
+    )
 
 
 def _field_requirements(text: str) -> list[tuple[tuple[str, ...], str, bool]]:

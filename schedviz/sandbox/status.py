@@ -58,3 +58,12 @@ def expired(asked: int, oldest: int) -> ApiError:
 STALE = (
     "the object has been modified; please apply your changes to the latest version and try again"
 )
+
+
+def no_such_resource() -> ApiError:
+    return ApiError(404, "NotFound", "the server could not find the requested resource")
+
+
+def not_allowed() -> ApiError:
+    message = "the server does not allow this method on the requested resource"
+    return ApiError(405, "MethodNotAllowed", message)

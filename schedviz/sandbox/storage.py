@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import orjson
 
@@ -57,6 +57,37 @@ class Event:
     @cached_property
     def line(self) -> bytes:
         return line_of(self.type, self.body)
+
+
+class Objects(Protocol):
+    """What `resources` need: the storage itself, or a rehearsal of it."""
+
+    def get(self, kind: str, key: str) -> Object | None: ...
+
+    def values(self, kind: str) -> list[Object]: ...
+
+    def put(self, kind: str, key: str, new: Object) -> Object: ...
+
+    def remove(self, kind: str, key: str) -> Object: ...
+
+
+class Rehearsal:
+    """dryRun=All: answers as the storage would, and keeps nothing."""
+
+    def __init__(self, storage: Objects) -> None:
+        self.get, self.values = storage.get, storage.values
+
+    def put(self, kind: str, key: str, new: Object) -> Object:
+        old = self.get(kind, key)
+        if old is not None:
+            new["metadata"]["resourceVersion"] = old["metadata"]["resourceVersion"]
+        return new
+
+    def remove(self, kind: str, key: str) -> Object:
+        old = self.get(kind, key)
+        if old is None:
+            raise KeyError(key)
+        return old
 
 
 class Database:

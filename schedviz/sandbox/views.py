@@ -48,6 +48,11 @@ def kept(kind: Kind, body: Object) -> Object:
     return {**body, "apiVersion": KINDS["Event"].api_version}
 
 
+def kept_part(kind: Kind, patch: Object) -> Object:
+    """A patch that a client of this API sent, under the names that are stored."""
+    return _renamed(patch, _KEPT_NAMES) if kind is CORE_EVENT else patch
+
+
 def shown(kind: Kind, one: Object) -> Object:
     """A stored object, as a client of this API sees it."""
     if kind is not CORE_EVENT:

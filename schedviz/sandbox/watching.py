@@ -43,7 +43,7 @@ class Wanted:
         return self.test is None or self.test(one)
 
     def line(self, event: Event) -> bytes | None:
-        """What a watcher sees of an event: nothing, itself, or ADDED / DELETED when it crosses the selector's border."""
+        """What a watcher sees of it: nothing, itself, or ADDED / DELETED when it crosses the selector's border."""
         if event.kind != self.kind.kind:
             return None
         now = event.type != "DELETED" and self.has(event.object)
@@ -60,7 +60,7 @@ class Wanted:
 
 
 def listing(storage: Storage, wanted: Wanted, query: Mapping[str, str]) -> bytes:
-    """The list as JSON, a page of it when `limit` says so. Raises 400 for a bad limit or continue, 410 for an old one."""
+    """The list as JSON, a page of it when `limit` says so. Raises 400 for a bad continue, 410 for an old one."""
     kind = wanted.kind
     limit = _number(query.get("limit") or "0", "limit")
     version, after = _continue(query.get("continue", ""), storage)
@@ -222,7 +222,7 @@ class _Stream:
 
     async def _mark(self, behind: _Behind) -> None:
         """A bookmark holds only when every event up to it has been sent."""
-        await self.storage.settled()
+        self.storage.flush()
         await self.write([line for e in behind.take() if (line := self.wanted.line(e))])
         if self.storage.is_settled and not behind.waiting:
             await self.write([_bookmark(self.storage, self.wanted.kind, {})])

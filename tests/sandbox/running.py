@@ -15,9 +15,8 @@ from typing import Any
 
 import requests
 import yaml
-from aiohttp import web
 
-from schedviz.sandbox.server import Server
+from schedviz.sandbox.server import Server, serve
 
 
 @dataclass
@@ -42,25 +41,20 @@ class Running:
 
 
 @contextlib.contextmanager
-def serving(folder: Path) -> Iterator[Server]:
-    """The server without a sandbox in it."""
+def serving(folder: Path, port: int = 0) -> Iterator[Server]:
+    """The server with the sandboxes that the folder has."""
     started = threading.Event()
     state: dict[str, Any] = {}
 
-    async def serve() -> None:
-        server = Server(folder)
-        runner = web.AppRunner(server.app(), access_log=None, shutdown_timeout=0.2)
-        await runner.setup()
-        site = web.TCPSite(runner, "127.0.0.1", 0)
-        await site.start()
-        port = site._server.sockets[0].getsockname()[1]  # type: ignore[union-attr]
-        server.url = f"http://127.0.0.1:{port}"
-        state.update(server=server, loop=asyncio.get_running_loop(), stop=asyncio.Event())
+    def ready(server: Server) -> None:
+        state.update(server=server, loop=asyncio.get_running_loop())
         started.set()
-        await state["stop"].wait()
-        await runner.cleanup()
 
-    thread = threading.Thread(target=lambda: asyncio.run(serve()), daemon=True)
+    async def run() -> None:
+        state["stop"] = asyncio.Event()
+        await serve(folder, host="127.0.0.1", port=port, stop=state["stop"], started=ready)
+
+    thread = threading.Thread(target=lambda: asyncio.run(run()), daemon=True)
     thread.start()
     assert started.wait(10)
     try:

@@ -1,29 +1,31 @@
-"""A sandbox's beginning and what then happens in it: YAML files beside this module, played in the server's loop.
+"""A sandbox's beginning and what then happens in it, read from the YAML files beside this module.
 
-Used by `server`. Everything follows from the file and the seconds played so far, which are kept with the sandbox: a
-restart goes on where it was and makes nothing twice (names are numbered; what exists is left alone).
+Used by `server` (which `player` plays them for). Everything in a scenario follows from its file, its seed and the
+seconds played: the same file gives the same pods at the same moments.
 """
 
 from __future__ import annotations
 
-import asyncio
+import math
 import random
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import yaml
 
-from schedviz.kube.kinds import KINDS
-from schedviz.sandbox import resources
+from schedviz.kube import quantity
 from schedviz.sandbox.kubelet import RUN_SECONDS
-from schedviz.sandbox.resources import Target
-from schedviz.sandbox.status import ApiError
-from schedviz.sandbox.storage import Object, Storage
+from schedviz.sandbox.storage import Object
 
-TICK_SECONDS = 0.25
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+T = TypeVar("T", bound="DataclassInstance")
 FOLDER = Path(__file__).parent
+WAVE_DEPTH = 0.5
+"""How far a wave takes the rate of a stream: down to 1 / (1 + depth), up to 1 / (1 - depth) of its mean."""
 
 
 class ScenarioError(ValueError):
@@ -46,47 +48,53 @@ class Nodes:
     images: list[dict[str, Any]] = field(default_factory=list)
     unschedulable: bool = False
 
+    def __post_init__(self) -> None:
+        _positive(self, "count", "pods")
+        _quantities({"cpu": self.cpu, "memory": self.memory} | self.extended)
+
     def objects(self) -> Iterator[Object]:
         for number in range(1, self.count + 1):
-            name = self.name if self.count == 1 else f"{self.name}-{number}"
-            amounts = {
-                "cpu": self.cpu,
-                "memory": self.memory,
-                "pods": str(self.pods),
-                "ephemeral-storage": "100Gi",
-            }
-            amounts |= self.extended
-            labels = {
-                "kubernetes.io/hostname": name,
-                "kubernetes.io/os": "linux",
-                "kubernetes.io/arch": "amd64",
-            }
-            if self.zone:
-                labels["topology.kubernetes.io/zone"] = self.zone
-            spec: Object = {"taints": self.taints} if self.taints else {}
-            if self.unschedulable:
-                spec["unschedulable"] = True
-            yield {
-                "metadata": {"name": name, "labels": labels | self.labels},
-                "spec": spec,
-                "status": {
-                    "capacity": amounts,
-                    "allocatable": amounts,
-                    "conditions": [{"type": "Ready", "status": "True", "reason": "KubeletReady"}],
-                    "images": self.images,
-                },
-            }
+            yield self._object(self.name if self.count == 1 else f"{self.name}-{number}")
+
+    def _object(self, name: str) -> Object:
+        amounts = {"cpu": self.cpu, "memory": self.memory, "pods": str(self.pods)}
+        amounts |= {"ephemeral-storage": "100Gi"} | self.extended
+        labels = {"kubernetes.io/hostname": name, "kubernetes.io/os": "linux"}
+        labels["kubernetes.io/arch"] = "amd64"
+        if self.zone:
+            labels["topology.kubernetes.io/zone"] = self.zone
+        spec: Object = {"taints": self.taints} if self.taints else {}
+        if self.unschedulable:
+            spec["unschedulable"] = True
+            cordoned = {"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"}
+            spec["taints"] = [*self.taints, cordoned]
+        status = {
+            "capacity": amounts,
+            "allocatable": amounts,
+            "conditions": [{"type": "Ready", "status": "True", "reason": "KubeletReady"}],
+            "images": self.images,
+        }
+        return {
+            "metadata": {"name": name, "labels": labels | self.labels},
+            "spec": spec,
+            "status": status,
+        }
 
 
 @dataclass(frozen=True, slots=True)
 class Stream:
-    """Pods of one kind, one each `every` seconds from `start` until `until`. run: seconds a pod runs, [least, most]."""
+    """Pods of one kind, one about every `every` seconds from `start` until `until`.
+
+    wave: length of the waves in which they come (0: evenly). run: seconds a pod runs, [least, most]. ungate_after: its
+    gates go after so long. give_up_after: a pod without a node is deleted after so long.
+    """
 
     name: str
     namespace: str
     every: float
     start: float = 0.0
     until: float = 1800.0
+    wave: float = 0.0
     run: tuple[float, float] | None = None
     priority: str = ""
     cpu: str = "100m"
@@ -94,14 +102,30 @@ class Stream:
     image: str = "registry.k8s.io/pause:3.10"
     requests: dict[str, str] = field(default_factory=dict)
     ungate_after: float = 0.0
+    give_up_after: float = 0.0
     spec: dict[str, Any] = field(default_factory=dict)
 
-    def times(self, after: float, now: float) -> Iterator[tuple[int, float]]:
-        """(number, moment) of the pods due in (after, now]."""
-        number = max(0, int((after - self.start) / self.every))
-        while (at := self.start + number * self.every) <= min(now, self.until):
-            if at > after or (at == 0.0 and after < 0):
-                yield number, at
+    def __post_init__(self) -> None:
+        _positive(self, "every")
+        if self.run is not None and (len(self.run) != 2 or not 0 <= self.run[0] <= self.run[1]):
+            raise ValueError("run: write [least, most] seconds")
+        _quantities({"cpu": self.cpu, "memory": self.memory} | self.requests)
+
+    def moment(self, number: int) -> float:
+        """When pod `number` comes: later numbers come later."""
+        even = number * self.every
+        if self.wave:
+            turn = 2 * math.pi / self.wave
+            even += WAVE_DEPTH * math.sin(turn * even) / turn
+        return self.start + even
+
+    def due(self, after: float, now: float) -> Iterator[int]:
+        """Numbers of the pods that come in (after, now]."""
+        early = after - self.start - self.wave / (4 * math.pi)
+        number = max(0, math.floor(early / self.every))
+        while (at := self.moment(number)) <= min(now, self.until):
+            if at > after:
+                yield number
             number += 1
 
     def pod(self, number: int, seed: int) -> Object:
@@ -116,115 +140,139 @@ class Stream:
             container["ports"] = spec.pop("ports")
         if self.priority:
             spec["priorityClassName"] = self.priority
-        meta = {
-            "name": f"{self.name}-{number}",
-            "labels": {"app": self.name},
-            "annotations": annotations,
-        }
-        return {"metadata": meta, "spec": spec}
+        meta = {"name": f"{self.name}-{number}", "labels": {"app": self.name}}
+        return {"metadata": {**meta, "annotations": annotations}, "spec": spec}
 
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
     name: str
-    seed: int
-    namespaces: list[str]
-    priority_classes: dict[str, int]
-    nodes: list[Nodes]
-    streams: list[Stream]
+    seed: int = 0
+    namespaces: list[str] = field(default_factory=list)
+    priority_classes: dict[str, int] = field(default_factory=dict)
+    nodes: list[Nodes] = field(default_factory=list)
+    streams: list[Stream] = field(default_factory=list)
+
+
+# ---- reading -------------------------------------------------------------------------------------------------------
+
+_TOP = ("seed", "namespaces", "priorityClasses", "nodes", "pods")
 
 
 def load(name: str) -> Scenario:
-    """Raises ScenarioError."""
-    path = FOLDER / f"{name}.yaml"
+    """One of the product's own. Raises ScenarioError."""
     known = sorted(one.stem for one in FOLDER.glob("*.yaml"))
     if name not in known:
         raise ScenarioError(f"there is no scenario {name[:80]!r}: use one of {', '.join(known)}")
+    return parse(name, (FOLDER / f"{name}.yaml").read_text())
+
+
+def parse(name: str, text: str) -> Scenario:
+    """Raises ScenarioError."""
     try:
-        raw = yaml.safe_load(path.read_text()) or {}
-        return Scenario(
-            name=name,
-            seed=int(raw.get("seed", 0)),
-            namespaces=[str(one) for one in raw.get("namespaces") or ()],
-            priority_classes={
-                str(k): int(v) for k, v in (raw.get("priorityClasses") or {}).items()
-            },
-            nodes=[Nodes(**one) for one in raw.get("nodes") or ()],
-            streams=[Stream(**one) for one in raw.get("pods") or ()],
-        )
-    except (yaml.YAMLError, AttributeError, TypeError, ValueError) as error:
-        raise ScenarioError(f"{path.name}: {error}") from None
-
-
-class Player:
-    """Makes the beginning once, then plays the streams until the last one ends."""
-
-    def __init__(self, storage: Storage, scenario: Scenario) -> None:
-        self._storage = storage
-        self._scenario = scenario
-        self._task: asyncio.Task[None] | None = None
-
-    def start(self) -> None:
-        if not self._storage.about.get("begun"):
-            self._begin()
-        if self._scenario.streams:
-            self._task = asyncio.create_task(self._play(), name=f"scenario {self._storage.name}")
-
-    async def stop(self) -> None:
-        if self._task is not None:
-            self._task.cancel()
-            await asyncio.gather(self._task, return_exceptions=True)
-
-    def _begin(self) -> None:
-        for name in (
-            "default",
-            "kube-system",
-            "kube-public",
-            "kube-node-lease",
-            *self._scenario.namespaces,
-        ):
-            self._make("Namespace", "", {"metadata": {"name": name}})
-        for name, value in self._scenario.priority_classes.items():
-            self._make("PriorityClass", "", {"metadata": {"name": name}, "value": value})
-        for nodes in self._scenario.nodes:
-            for node in nodes.objects():
-                self._make("Node", "", node)
-        self._storage.about["begun"] = True
-        self._storage.touch()
-
-    async def _play(self) -> None:
-        loop = asyncio.get_running_loop()
-        about = self._storage.about
-        played = float(about.get("played", -1.0))
-        origin = loop.time() - max(played, 0.0)
-        end = max(stream.until + stream.ungate_after for stream in self._scenario.streams)
-        while played < end:
-            now = loop.time() - origin
-            for stream in self._scenario.streams:
-                self._advance(stream, played, now)
-            played = about["played"] = now
-            self._storage.touch()
-            await asyncio.sleep(TICK_SECONDS)
-
-    def _advance(self, stream: Stream, after: float, now: float) -> None:
-        for number, _ in stream.times(after, now):
-            self._make("Pod", stream.namespace, stream.pod(number, self._scenario.seed))
-        if stream.ungate_after:
-            for number, _ in stream.times(after - stream.ungate_after, now - stream.ungate_after):
-                self._ungate(Target(KINDS["Pod"], stream.namespace, f"{stream.name}-{number}"))
-
-    def _make(self, kind: str, namespace: str, body: Object) -> None:
-        try:
-            resources.create(self._storage, KINDS[kind], namespace, body)
-        except ApiError as error:
-            if error.reason != "AlreadyExists":
-                raise ScenarioError(
-                    f"{self._scenario.name}: {kind} {body['metadata']['name']}: {error}"
-                ) from None
-
-    def _ungate(self, target: Target) -> None:
-        pod = self._storage.get("Pod", target.key)
-        if pod is not None and pod["spec"].get("schedulingGates"):
-            resources.update(
-                self._storage, target, {**pod, "spec": {**pod["spec"], "schedulingGates": []}}
+        raw = yaml.safe_load(text) or {}
+    except yaml.YAMLError as error:
+        raise ScenarioError(f"scenario {name}: not YAML: {error}") from None
+    if not isinstance(raw, dict):
+        raise ScenarioError(f"scenario {name}: write a map with {', '.join(_TOP)}")
+    for key in raw:
+        if key not in _TOP:
+            raise ScenarioError(
+                f"scenario {name}: {key!r} is not known here: use {', '.join(_TOP)}"
             )
+    classes = raw.get("priorityClasses") or {}
+    namespaces = raw.get("namespaces") or []
+    if not isinstance(classes, dict) or not all(type(v) is int for v in classes.values()):
+        raise ScenarioError(f"scenario {name}: priorityClasses: write names with whole numbers")
+    if not isinstance(namespaces, list) or not isinstance(raw.get("seed", 0), int):
+        raise ScenarioError(
+            f"scenario {name}: write namespaces as a list and seed as a whole number"
+        )
+    made = Scenario(
+        name=name,
+        seed=raw.get("seed", 0),
+        namespaces=[str(one) for one in namespaces],
+        priority_classes={str(key): value for key, value in classes.items()},
+        nodes=[_read(Nodes, one, f"scenario {name}: {at}") for at, one in _listed(raw, "nodes")],
+        streams=[_read(Stream, one, f"scenario {name}: {at}") for at, one in _listed(raw, "pods")],
+    )
+    _check_names(made)
+    return made
+
+
+def _listed(raw: dict[str, Any], key: str) -> list[tuple[str, Any]]:
+    listed = raw.get(key) or []
+    if not isinstance(listed, list):
+        raise ScenarioError(f"{key}: write a list")
+    return [(f"{key}[{number}]", one) for number, one in enumerate(listed)]
+
+
+def _read(cls: type[T], raw: Any, where: str) -> T:
+    """One of the dataclasses above from its map; text that looks like a number may be written without quotes."""
+    if not isinstance(raw, dict):
+        raise ScenarioError(f"{where}: write a map")
+    known = {one.name: str(one.type) for one in fields(cls)}
+    given: dict[str, Any] = {}
+    for key, value in raw.items():
+        if key not in known:
+            raise ScenarioError(f"{where}: {key!r} is not known here: use {', '.join(known)}")
+        given[key] = _typed(known[key], value, f"{where}: {key}")
+    for key in ("name", "namespace", "every"):
+        if key in known and key not in given:
+            raise ScenarioError(f"{where}: {key} is missing")
+    try:
+        return cls(**given)
+    except (TypeError, ValueError) as error:
+        raise ScenarioError(f"{where} ({raw['name']}): {error}") from None
+
+
+def _typed(form: str, value: Any, where: str) -> Any:
+    """The value, if it has the form that the dataclass declares."""
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    forms: dict[str, tuple[bool, str]] = {
+        "str": (isinstance(value, str) or number, "text"),
+        "int": (number and value == int(value), "a whole number"),
+        "float": (number, "a number"),
+        "bool": (isinstance(value, bool), "true or false"),
+        "dict": (isinstance(value, dict), "a map"),
+        "list": (isinstance(value, list), "a list"),
+        "tuple": (isinstance(value, list) and len(value) == 2, "[least, most] seconds"),
+    }
+    name = form.partition("[")[0]
+    right, words = forms[name]
+    if not right:
+        raise ScenarioError(f"{where}: {str(value)[:60]!r} is wrong here: write {words}")
+    if form == "dict[str, str]":
+        return {str(key): str(one) for key, one in value.items()}
+    return str(value) if name == "str" else tuple(value) if name == "tuple" else value
+
+
+def _check_names(scenario: Scenario) -> None:
+    """What the streams speak of is there, and no two have one name."""
+    spaces = {"default", "kube-system", *scenario.namespaces}
+    seen: set[tuple[str, str]] = set()
+    for number, stream in enumerate(scenario.streams):
+        where = f"scenario {scenario.name}: pods[{number}] ({stream.name})"
+        if stream.namespace not in spaces:
+            known = ", ".join(sorted(spaces))
+            raise ScenarioError(f"{where}: namespace {stream.namespace!r} is not one of {known}")
+        if stream.priority and stream.priority not in scenario.priority_classes:
+            known = ", ".join(sorted(scenario.priority_classes)) or "none"
+            raise ScenarioError(f"{where}: priority {stream.priority!r} is not one of {known}")
+        if (stream.namespace, stream.name) in seen:
+            raise ScenarioError(f"{where}: there are two of this name in {stream.namespace}")
+        seen.add((stream.namespace, stream.name))
+
+
+def _positive(one: object, *names: str) -> None:
+    for name in names:
+        if not getattr(one, name) > 0:
+            raise ValueError(f"{name}: {getattr(one, name)!r} is not above 0")
+
+
+def _quantities(amounts: dict[str, str]) -> None:
+    for name, amount in amounts.items():
+        try:
+            quantity.parse(amount)
+        except quantity.QuantityError as error:
+            raise ValueError(f"{name}: {error}") from None

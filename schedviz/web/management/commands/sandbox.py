@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import signal
+import sqlite3
 from pathlib import Path
 from typing import Any
 
-from aiohttp import web
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from schedviz.sandbox.server import Server
+from schedviz.sandbox.server import CannotServe, Server, serve
 
 
 class Command(BaseCommand):
@@ -27,22 +27,17 @@ class Command(BaseCommand):
         data = Path(options["folder"]) if options["folder"] else Path(settings.DATA_DIR) / "sandbox"
         try:
             asyncio.run(self._serve(data, options["host"], options["port"]))
-        except OSError as error:
-            where = f"{options['host']}:{options['port']}"
-            raise CommandError(
-                f"the sandbox can't listen on {where} or keep its data in {data}: {error}"
-            ) from None
+        except CannotServe as error:
+            raise CommandError(str(error)) from None
+        except (OSError, OverflowError, sqlite3.Error) as error:
+            raise CommandError(f"the sandbox can't keep its data in {data}: {error}") from None
 
     async def _serve(self, data: Path, host: str, port: int) -> None:
-        server = Server(data)
-        server.url = f"http://{host}:{port}"
-        runner = web.AppRunner(server.app(), access_log=None, shutdown_timeout=0.5)
-        await runner.setup()
-        await web.TCPSite(runner, host, port).start()
-        self.stdout.write(f"sandbox: listening on {server.url}")
-        self.stdout.flush()
         stop = asyncio.Event()
         for one in (signal.SIGINT, signal.SIGTERM):
             asyncio.get_running_loop().add_signal_handler(one, stop.set)
-        await stop.wait()
-        await runner.cleanup()
+        await serve(data, host=host, port=port, stop=stop, started=self._started)
+
+    def _started(self, server: Server) -> None:
+        self.stdout.write(f"sandbox: listening on {server.url}")
+        self.stdout.flush()

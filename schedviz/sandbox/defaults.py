@@ -1,0 +1,138 @@
+"""What the API server adds to an object that is created: defaults, priority admission, the first status.
+
+Called by `resources`. Mirrors pkg/apis/core/v1/defaults.go, plugin/pkg/admission/priority and the pod strategy, as far
+as a scheduler and its clients notice.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+from schedviz.kube.kinds import Kind
+from schedviz.sandbox.status import ApiError
+from schedviz.sandbox.storage import Object, Objects
+
+SYSTEM_CLASSES = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}
+_POD_SPEC: tuple[tuple[str, Any], ...] = (
+    ("schedulerName", "default-scheduler"),
+    ("restartPolicy", "Always"),
+    ("dnsPolicy", "ClusterFirst"),
+    ("preemptionPolicy", "PreemptLowerPriority"),
+    ("enableServiceLinks", True),
+    ("securityContext", {}),
+)
+
+
+def timestamp() -> str:
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def on_create(storage: Objects, kind: Kind, new: Object) -> None:
+    """Fills in `new`. Raises 403 where the admission of a priority says no."""
+    if kind.kind == "Pod":
+        _pod(storage, new)
+    elif kind.kind == "Node":
+        status = new["status"] = dict(new.get("status") or {})
+        if "allocatable" not in status and "capacity" in status:
+            status["allocatable"] = dict(status["capacity"])
+    elif kind.kind == "Namespace":
+        new["spec"] = {"finalizers": ["kubernetes"]}
+        new["status"] = {"phase": "Active"}
+        labels = new["metadata"].get("labels") or {}
+        labels = {**labels, "kubernetes.io/metadata.name": new["metadata"]["name"]}
+        new["metadata"]["labels"] = labels
+    elif kind.kind == "PriorityClass":
+        new.setdefault("value", 0)
+        new.setdefault("preemptionPolicy", "PreemptLowerPriority")
+
+
+def pod_spec(spec: dict[str, Any]) -> dict[str, Any]:
+    """With the defaults that do not depend on other objects."""
+    spec = {field: value for field, value in spec.items() if value is not None}
+    for field, value in _POD_SPEC:
+        if spec.get(field) in (None, ""):
+            spec[field] = value
+    spec.setdefault("terminationGracePeriodSeconds", 30)
+    for name in ("containers", "initContainers"):
+        if spec.get(name):
+            spec[name] = [_container(one) for one in spec[name]]
+    return spec
+
+
+def _container(one: dict[str, Any]) -> dict[str, Any]:
+    """Requests follow limits where there are none."""
+    resources = one.get("resources") or {}
+    limits, requests = resources.get("limits") or {}, resources.get("requests") or {}
+    if set(limits) <= set(requests):
+        return one
+    return {**one, "resources": {**resources, "requests": limits | requests}}
+
+
+def condition(name: str, status: str, **more: str) -> dict[str, Any]:
+    moment = timestamp()
+    return {
+        "type": name,
+        "status": status,
+        "lastProbeTime": None,
+        "lastTransitionTime": moment,
+    } | more
+
+
+def _pod(storage: Objects, pod: Object) -> None:
+    spec = pod["spec"] = pod_spec(pod.get("spec") or {})
+    _admit_priority(storage, pod["metadata"]["name"], spec)
+    status = pod["status"] = {"phase": "Pending", "qosClass": qos_class(spec)}
+    if spec.get("schedulingGates"):
+        message = "Scheduling is blocked due to non-empty scheduling gates"
+        status["conditions"] = [
+            condition("PodScheduled", "False", reason="SchedulingGated", message=message)
+        ]
+
+
+def _admit_priority(storage: Objects, pod: str, spec: dict[str, Any]) -> None:
+    """The value comes from the class, never from the pod."""
+    name, policy = spec.get("priorityClassName"), ""
+    if not name:
+        defaults = [
+            one for one in storage.values("PriorityClass") if one.get("globalDefault") is True
+        ]
+        lowest = min(defaults, key=lambda one: int(one["value"]), default=None)
+        value = int(lowest["value"]) if lowest else 0
+        if lowest:
+            spec["priorityClassName"] = lowest["metadata"]["name"]
+            policy = str(lowest.get("preemptionPolicy") or "")
+    elif name in SYSTEM_CLASSES:
+        value = SYSTEM_CLASSES[name]
+    else:
+        found = storage.get("PriorityClass", name)
+        if found is None:
+            raise _forbidden(pod, f"no PriorityClass with name {name} was found")
+        value, policy = int(found["value"]), str(found.get("preemptionPolicy") or "")
+    if spec.get("priority") not in (None, value):
+        raise _forbidden(
+            pod,
+            f"the integer value of priority ({spec['priority']}) must not be provided in pod spec; "
+            f"priority admission controller computed {value} from the given PriorityClass name",
+        )
+    spec["priority"] = value
+    if policy:
+        spec["preemptionPolicy"] = policy
+
+
+def _forbidden(pod: str, why: str) -> ApiError:
+    return ApiError(403, "Forbidden", f'pods "{pod}" is forbidden: {why}', name=pod, kind="pods")
+
+
+def qos_class(spec: dict[str, Any]) -> str:
+    every = [*(spec.get("containers") or ()), *(spec.get("initContainers") or ())]
+    resources = [one.get("resources") or {} for one in every]
+    if not any(one.get("requests") or one.get("limits") for one in resources):
+        return "BestEffort"
+    full = all(
+        (one.get("limits") or {}).get(name)
+        and (one.get("requests") or one["limits"]).get(name) == one["limits"][name]
+        for one in resources
+        for name in ("cpu", "memory")
+    )
+    return "Guaranteed" if full else "Burstable"

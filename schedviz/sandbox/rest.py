@@ -1,0 +1,225 @@
+"""One Kubernetes request on one sandbox: from method, path, query and body to an answer.
+
+Called by `server` once it knows who asks. What an object goes through is in `resources`, `binding` and `watching`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+from aiohttp import web
+
+from schedviz.kube.kinds import Kind
+from schedviz.sandbox import binding, resources, views, watching
+from schedviz.sandbox.discovery import VERSION, discovery
+from schedviz.sandbox.resources import Target
+from schedviz.sandbox.selectors import test_of
+from schedviz.sandbox.status import ApiError, bad_request, no_such_resource, not_allowed
+from schedviz.sandbox.storage import Object, Objects, Rehearsal, Storage
+
+SUCCESS: Object = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success"}
+# A delete of these answers with the object; of all others with a Status.
+RETURNED = {
+    "Pod",
+    "PersistentVolume",
+    "PersistentVolumeClaim",
+    "StorageClass",
+    "CSIDriver",
+    "CSINode",
+    "VolumeAttachment",
+    "Service",
+}
+
+
+def as_json(body: Object, status: int = 200) -> web.Response:
+    return web.Response(body=orjson.dumps(body), status=status, content_type="application/json")
+
+
+async def body_of(request: web.Request) -> Any:
+    """The body as JSON, {} when there is none. Raises 400, 415."""
+    raw = await request.read()
+    if not raw:
+        return {}
+    if "yaml" in request.content_type or "protobuf" in request.content_type:
+        message = f"{request.content_type} is not understood by this sandbox: send JSON"
+        raise ApiError(415, "UnsupportedMediaType", message)
+    try:
+        return orjson.loads(raw)
+    except orjson.JSONDecodeError as error:
+        raise bad_request(f"the body of the request is not JSON: {error}"[:300]) from None
+
+
+async def object_of(request: web.Request) -> Object:
+    body = await body_of(request)
+    if not isinstance(body, dict):
+        raise bad_request("the body of the request is not an object")
+    return body
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a path leads: a collection (no name), an object, or a part of it."""
+
+    kind: Kind
+    namespace: str = ""
+    name: str = ""
+    subresource: str = ""
+
+
+def place_of(group: str, version: str, rest: list[str]) -> Place:
+    """Raises 404."""
+    namespace = ""
+    within = len(rest) > 2 and (group, version, rest[2]) in views.ROUTES
+    if rest[0] == "namespaces" and group == "" and len(rest) == 3 and rest[2] == "bindings":
+        return Place(views.ROUTES["", "v1", "pods"], rest[1], "", "binding")
+    if rest[0] == "namespaces" and within:
+        namespace, rest = rest[1], rest[2:]
+    kind = views.ROUTES.get((group, version, rest[0]))
+    if kind is None or len(rest) > 3:
+        raise no_such_resource()
+    if kind.namespaced != bool(namespace) and (namespace or len(rest) > 1):
+        raise no_such_resource()
+    return Place(kind, namespace, *rest[1:])
+
+
+async def answer(storage: Storage, request: web.Request, path: str) -> web.StreamResponse:
+    """Answers when what was written is durable. Raises ApiError."""
+    parts = [part for part in path.split("/") if part]
+    if parts == ["version"]:
+        return as_json(VERSION)
+    if parts and parts[0] in ("healthz", "livez", "readyz"):
+        return web.Response(text="ok")
+    if not parts or parts[0] not in ("api", "apis"):
+        raise no_such_resource()
+    rest = parts[2:] if parts[0] == "api" else parts[3:]
+    if not rest:
+        if request.method != "GET":
+            raise not_allowed()
+        return as_json(discovery(parts))
+    group, version = ("", parts[1]) if parts[0] == "api" else (parts[1], parts[2])
+    place = place_of(group, version, rest)
+    if request.method == "GET" and place.subresource in ("", "status"):
+        storage.flush()  # what is shown is what is durable
+        if not storage.is_settled:
+            raise ApiError(503, "ServiceUnavailable", "the sandbox cannot write to its database")
+        return await (
+            _read_one(storage, place) if place.name else _read_many(storage, request, place)
+        )
+    raw = await body_of(request)
+    try:
+        return as_json(*_written(storage, request, place, raw))
+    finally:
+        await storage.settled()
+
+
+async def _read_one(storage: Storage, place: Place) -> web.Response:
+    found = resources.get(storage, Target(place.kind, place.namespace, place.name))
+    return as_json(views.shown(place.kind, found))
+
+
+async def _read_many(storage: Storage, request: web.Request, place: Place) -> web.StreamResponse:
+    wanted = _wanted(place, request.query)
+    if request.query.get("watch") in ("1", "true"):
+        return await watching.watch(storage, request, wanted)
+    body = watching.listing(storage, wanted, request.query)
+    return web.Response(body=body, content_type="application/json")
+
+
+def _wanted(place: Place, query: Mapping[str, str]) -> watching.Wanted:
+    test = test_of(query.get("labelSelector", ""), query.get("fieldSelector", ""))
+    return watching.Wanted(place.kind, place.namespace, test)
+
+
+# ---- writes --------------------------------------------------------------------------------------------------------
+
+
+def _written(storage: Storage, request: web.Request, place: Place, raw: Any) -> tuple[Object, int]:
+    """(answer, status)."""
+    objects: Objects = storage
+    options = raw if request.method == "DELETE" and isinstance(raw, dict) else {}
+    dry = request.query.getall("dryRun", []) or options.get("dryRun") or []
+    if dry:
+        if dry != ["All"]:
+            raise bad_request(f'dryRun: Unsupported value: {dry}: supported values: "All"')
+        objects = Rehearsal(storage)
+    if not isinstance(raw, dict) and request.method != "PATCH":
+        raise bad_request("the body of the request is not an object")
+    if request.method == "POST":
+        return _post(objects, place, raw)
+    if request.method == "DELETE" and not place.subresource:
+        return _delete(objects, place, request.query, options)
+    if place.name and place.subresource in ("", "status") and request.method in ("PUT", "PATCH"):
+        return _change(objects, place, request, raw), 200
+    if place.subresource not in ("", "status", "binding", "eviction"):
+        raise no_such_resource()
+    raise not_allowed()
+
+
+def _post(storage: Objects, place: Place, body: Object) -> tuple[Object, int]:
+    if not place.name and not place.subresource:
+        made = resources.create(storage, place.kind, place.namespace, views.kept(place.kind, body))
+        return views.shown(place.kind, made), 201
+    act = _REQUESTS.get(place.subresource) if place.kind.kind == "Pod" else None
+    if act is None:
+        raise no_such_resource() if place.subresource not in ("", "status") else not_allowed()
+    act(storage, place, body)
+    return SUCCESS | {"code": 201}, 201
+
+
+def _bind(storage: Objects, place: Place, body: Object) -> None:
+    meta = body.get("metadata")
+    named = meta.get("name") if isinstance(meta, dict) else None
+    binding.bind(storage, place.namespace, place.name or str(named or ""), body)
+
+
+def _evict(storage: Objects, place: Place, body: Object) -> None:
+    binding.evict(storage, Target(place.kind, place.namespace, place.name), body)
+
+
+_REQUESTS: dict[str, Callable[[Objects, Place, Object], None]] = {
+    "binding": _bind,
+    "eviction": _evict,
+}
+
+
+def _change(storage: Objects, place: Place, request: web.Request, raw: Any) -> Object:
+    target = Target(place.kind, place.namespace, place.name)
+    if request.method == "PUT":
+        body = views.kept(place.kind, raw)
+        new = resources.update(storage, target, body, subresource=place.subresource)
+    else:
+        if isinstance(raw, dict):
+            raw = views.kept_part(place.kind, raw)
+        form = request.content_type
+        new = resources.patch(storage, target, raw, form=form, subresource=place.subresource)
+    return views.shown(place.kind, new)
+
+
+def _delete(
+    storage: Objects, place: Place, query: Mapping[str, str], options: Object
+) -> tuple[Object, int]:
+    grace = query.get("gracePeriodSeconds")
+    if grace is not None and "gracePeriodSeconds" not in options:
+        if not grace.isascii() or not grace.isdecimal():
+            raise bad_request(f"gracePeriodSeconds: {grace[:40]!r} is not a number of seconds")
+        options = {**options, "gracePeriodSeconds": int(grace[:9])}
+    if not isinstance(options.get("preconditions") or {}, dict):
+        raise bad_request("preconditions: the API defines an object here")
+    kind = place.kind
+    if place.name:
+        gone = resources.delete(storage, Target(kind, place.namespace, place.name), options)
+        if kind.kind in RETURNED:
+            return gone, 200
+        uid = gone["metadata"]["uid"]
+        return SUCCESS | {"details": {"name": place.name, "kind": kind.plural, "uid": uid}}, 200
+    wanted = _wanted(place, query)
+    for one in storage.values(kind.kind):
+        if wanted.has(one):
+            meta = one["metadata"]
+            resources.delete(
+                storage, Target(kind, meta.get("namespace", ""), meta["name"]), options
+            )
+    return SUCCESS, 200
