@@ -397,7 +397,7 @@ class _IoThread:
                 may_act=self._session.may_act,
             )
             self._reflectors = [
-                Reflector(client, kind, emit=self._session.receive, changed=lambda: None)
+                Reflector(client, kind, emit=self._session.receive)
                 for kind in WATCHED
             ]
             self._ready.set()

@@ -1,8 +1,9 @@
 """The last known object of each key, for one kind; every difference comes out as a Change.
 
 Filled by `reflector`. Contract: after any sequence of `replace` and `apply`, the store holds what the server last said;
-a Change's `old` is what the Change before it called `new`; deletes that were missed are found by `replace`. An object
-that can't be read comes out as a Change with `error`, once per version, and does not stop the others.
+a Change's `old` is what the last Change without an error called `new`, so whoever applies them knows what to undo;
+deletes that were missed are found by `replace`. An object that can't be read comes out as a Change with `error`, once
+per version, and does not stop the others; when it is deleted, its last readable form (if any) is deleted before it.
 """
 
 from __future__ import annotations
@@ -21,29 +22,27 @@ class Store:
 
     def __init__(self, kind: str) -> None:
         self.kind = kind
-        self._objects: dict[str, KubeObject] = {}
-        self._malformed: dict[
-            str, tuple[str, MalformedObject]
-        ] = {}  # key -> (resourceVersion, error)
+        self._objects: dict[str, KubeObject] = {}  # the last readable form
+        self._malformed: dict[str, tuple[str, MalformedObject]] = {}  # key -> (version, error)
 
     def __len__(self) -> int:
-        return len(self._objects)
+        return len(self.keys())
 
     def get(self, key: str) -> KubeObject | None:
-        return self._objects.get(key)
+        """None too for an object that can't be read now."""
+        return None if key in self._malformed else self._objects.get(key)
 
     def keys(self) -> set[str]:
         return self._objects.keys() | self._malformed.keys()
 
     def replace(self, raws: Iterable[dict[str, Any]]) -> list[Change]:
-        """A fresh list: what is new, what differs, what is gone."""
+        """A fresh list: what is gone, what is new, what differs."""
+        listed = {_key(raw): raw for raw in raws}
         changes: list[Change] = []
-        seen: set[str] = set()
-        for raw in raws:
-            seen.add(_key(raw))
-            changes += self._upsert(raw)
-        for key in self.keys() - seen:
+        for key in self.keys() - listed.keys():
             changes += self._forget(key)
+        for raw in listed.values():
+            changes += self._upsert(raw)
         return changes
 
     def apply(self, event: WatchEvent) -> list[Change]:
@@ -54,26 +53,41 @@ class Store:
     def _upsert(self, raw: dict[str, Any]) -> list[Change]:
         key, version = _key(raw), _version(raw)
         old = self._objects.get(key)
-        if old is not None and old.resource_version == version and version:
-            return []
-        if key in self._malformed and self._malformed[key][0] == version and version:
+        broken = self._malformed.get(key)
+        known = broken[0] if broken else old.resource_version if old is not None else ""
+        if version and version == known:
             return []
         try:
             new = objects.parse(self.kind, raw)
         except MalformedObject as error:
-            self._malformed[key] = (version, error)
-            self._objects.pop(key, None)
-            return [Change(self.kind, old, None, error)]
-        self._malformed.pop(key, None)
+            return self._reject(key, version, error)
         self._objects[key] = new
-        return [Change(self.kind, old, new)]
+        if broken is None:
+            return [Change(self.kind, old, new)]
+        del self._malformed[key]
+        return [*self._end(broken[1], unless=new.uid), Change(self.kind, old, new)]
+
+    def _reject(self, key: str, version: str, error: MalformedObject) -> list[Change]:
+        old = self._objects.get(key)
+        broken = self._malformed.get(key)
+        changes = self._end(broken[1], unless=error.uid) if broken else []
+        if old is not None and old.uid != error.uid:  # another object took the name
+            changes.append(Change(self.kind, self._objects.pop(key), None))
+            old = None
+        self._malformed[key] = (version, error)
+        return [*changes, Change(self.kind, old, None, error)]
 
     def _forget(self, key: str) -> list[Change]:
         old = self._objects.pop(key, None)
-        malformed = self._malformed.pop(key, None)
-        if malformed is not None:
-            return [Change(self.kind, old, None, malformed[1], is_gone=True)]
-        return [] if old is None else [Change(self.kind, old, None)]
+        broken = self._malformed.pop(key, None)
+        changes = [] if old is None else [Change(self.kind, old, None)]
+        return changes + (self._end(broken[1]) if broken else [])
+
+    def _end(self, error: MalformedObject, unless: str = "") -> list[Change]:
+        """The unreadable object is gone, `unless` it is the one of that uid."""
+        if error.uid == unless:
+            return []
+        return [Change(self.kind, None, None, error, is_gone=True)]
 
 
 def _meta(raw: dict[str, Any]) -> dict[str, Any]:
