@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from django.core.exceptions import PermissionDenied, ValidationError
-from django.db import IntegrityError, transaction
+from django.db import transaction
 
 from schedviz.web import permissions
 from schedviz.web.models import Audit, Cluster, Command, Lease, PodState, Session
@@ -19,7 +19,7 @@ from schedviz.web.models import Audit, Cluster, Command, Lease, PodState, Sessio
 if TYPE_CHECKING:
     from django.contrib.auth.models import User
 
-    from schedviz.web.permissions import Shell
+    from schedviz.web.permissions import Person
 
 SCHEDULER_NAME = re.compile(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?")
 KEY_LENGTH = 64
@@ -29,15 +29,15 @@ class Refused(Exception):
     """The wish cannot be granted; the text says why and what would help. Shown to the person as it is."""
 
 
-def session_start(by: User | Shell, session: Session) -> None:
+def session_start(by: Person, session: Session) -> None:
     _session_desire(by, session, "session.start", Session.Desired.RUNNING)
 
 
-def session_stop(by: User | Shell, session: Session) -> None:
+def session_stop(by: Person, session: Session) -> None:
     _session_desire(by, session, "session.stop", Session.Desired.STOPPED)
 
 
-def _session_desire(by: User | Shell, session: Session, action: str, desired: str) -> None:
+def _session_desire(by: Person, session: Session, action: str, desired: str) -> None:
     _check(by, action, session, session.name)
     with transaction.atomic():
         held = Session.objects.select_for_update().get(pk=session.pk)
@@ -49,7 +49,7 @@ def _session_desire(by: User | Shell, session: Session, action: str, desired: st
 
 
 def session_create(
-    by: User | Shell,
+    by: Person,
     name: str,
     *,
     cluster: Cluster,
@@ -74,7 +74,7 @@ def session_create(
 
 
 def cluster_add(
-    by: User | Shell, name: str, *, kubeconfig_path: str, context: str = "", sandbox: bool = False
+    by: Person, name: str, *, kubeconfig_path: str, context: str = "", sandbox: bool = False
 ) -> Cluster:
     """A cluster reached by a kubeconfig on the worker's disk; the path is kept, never the contents."""
     _check(by, "cluster.add", None, name)
@@ -95,12 +95,12 @@ def cluster_add(
     return cluster
 
 
-def pod_retry(by: User, session: Session, uid: str, *, key: str) -> Command:
+def pod_retry(by: Person, session: Session, uid: str, *, key: str) -> Command:
     """Asks the session to try this pod now. The same `key` again gives the same command."""
     return _command(by, session, "retry", {"uid": uid}, key=key)
 
 
-def pod_move(by: User, session: Session, uid: str, *, to: str | int, key: str) -> Command:
+def pod_move(by: Person, session: Session, uid: str, *, to: str | int, key: str) -> Command:
     """Asks the session to move this pod among those of its priority: to "top", "bottom" or a place counted from 1."""
     return _command(by, session, "move", {"uid": uid, "to": _place(to)}, key=key)
 
@@ -114,7 +114,7 @@ def _place(to: str | int) -> str | int:
     raise Refused(f"{text[:40]!r} is no place: write top, bottom or a number counted from 1")
 
 
-def _command(by: User, session: Session, verb: str, args: dict[str, Any], *, key: str) -> Command:
+def _command(by: Person, session: Session, verb: str, args: dict[str, Any], *, key: str) -> Command:
     action = f"pod.{verb}"
     pod = PodState.objects.filter(session=session, uid=args["uid"]).first()
     name = f"{pod.namespace}/{pod.name}" if pod else args["uid"][:300]
@@ -126,13 +126,11 @@ def _command(by: User, session: Session, verb: str, args: dict[str, Any], *, key
     if session.state != Session.State.RUNNING:
         raise Refused(f"session {session.name} is {session.state}: start it, then try again")
     args["pod"] = name
-    try:
-        with transaction.atomic():
-            command, _ = Command.objects.get_or_create(
-                created_by=by, key=key, defaults={"session": session, "verb": verb, "args": args}
-            )
-    except IntegrityError:  # the twin of this request was faster
-        command = Command.objects.get(created_by=by, key=key)
+    command, _ = Command.objects.get_or_create(
+        created_by=cast("User", by),
+        key=key,
+        defaults={"session": session, "verb": verb, "args": args},
+    )
     if (command.session_id, command.verb, command.args) != (session.pk, verb, args):
         raise Refused("this key was used for another request: load the page again")
     return command
@@ -147,7 +145,7 @@ def _save(row: Cluster | Session) -> None:
     row.save()
 
 
-def _check(by: User | Shell, action: str, session: Session | None, on: str) -> None:
+def _check(by: Person, action: str, session: Session | None, on: str) -> None:
     try:
         permissions.check(by, action, session)
     except PermissionDenied as denied:
@@ -156,7 +154,7 @@ def _check(by: User | Shell, action: str, session: Session | None, on: str) -> N
 
 
 def _audit(
-    by: User | Shell,
+    by: Person,
     action: str,
     session: Session | None,
     on: str,

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 class LoginMiddleware(LoginRequiredMiddleware):
     """Sends who is not logged in to the login page; the whole page, also when only a part of it was asked for."""
 
-    def handle_no_permission(self, request: HttpRequest, view_func: Any) -> HttpResponse:
+    def handle_no_permission(self, request: HttpRequest, view_func: Any) -> Any:
         if not request.headers.get("HX-Request"):
             return super().handle_no_permission(request, view_func)
         return HttpResponseClientRedirect(resolve_url(self.get_login_url(view_func)))

@@ -8,17 +8,19 @@ from __future__ import annotations
 
 import enum
 import functools
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from django.core.exceptions import PermissionDenied
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
+    from django.contrib.auth.models import AnonymousUser, User
     from django.http import HttpRequest, HttpResponse
 
     from schedviz.web.models import Session
+
+    Person: TypeAlias = "User | AnonymousUser | Shell"
 
 
 class Role(enum.IntEnum):
@@ -53,7 +55,7 @@ class Shell:
     is_authenticated = is_active = is_superuser = True
 
 
-def role(user: AbstractBaseUser | AnonymousUser | Shell) -> Role:
+def role(user: Person) -> Role:
     """The user's highest role. Asked of the database once per user object."""
     known = getattr(user, "_schedviz_role", None)
     if known is None:
@@ -71,16 +73,12 @@ def _role(user: Any) -> Role:
     return max((Role[name.upper()] for name in names), default=Role.NONE)
 
 
-def may(
-    user: AbstractBaseUser | AnonymousUser | Shell, action: str, session: Session | None = None
-) -> bool:
+def may(user: Person, action: str, session: Session | None = None) -> bool:
     """Whether this user may do this here. `session` is asked for so that roles per session need no new callers."""
     return role(user) >= LEAST_ROLE[action]
 
 
-def check(
-    user: AbstractBaseUser | AnonymousUser | Shell, action: str, session: Session | None = None
-) -> None:
+def check(user: Person, action: str, session: Session | None = None) -> None:
     if not may(user, action, session):
         raise PermissionDenied(f"you need the role {LEAST_ROLE[action].name.lower()} to do this")
 
