@@ -7,25 +7,29 @@ from django.urls import path
 
 from schedviz.web.auth import LoginView, PasswordChooseView
 from schedviz.web.health import healthz
-from schedviz.web.views import audit, board, cycles, pod_actions, pods, sessions
+from schedviz.web.views import audit, board, commands, cycle, cycles, nodes, pod, pods, sessions
+
+SESSION = "sessions/<slug:name>/"
+POD = SESSION + "pods/<path:uid>/"  # a uid is whatever the cluster says
 
 urlpatterns = [
     path("", sessions.home, name="home"),
+    path("sessions/", sessions.sessions, name="sessions"),
+    path(SESSION, board.board, name="board"),
+    path(SESSION + "start", sessions.session_start, name="session_start"),
+    path(SESSION + "stop", sessions.session_stop, name="session_stop"),
+    path(SESSION + "cycles/", cycles.cycles, name="cycles"),
+    path(SESSION + "cycles/<int:number>/", cycle.cycle, name="cycle"),
+    path(SESSION + "cycles/<int:number>/matrix", cycle.matrix, name="matrix"),
+    path(SESSION + "nodes/", nodes.nodes, name="nodes"),
+    path(SESSION + "pods/", pods.pods, name="pods"),
+    path(POD + "retry", commands.pod_retry, name="pod_retry"),
+    path(POD + "move", commands.pod_move, name="pod_move"),
+    path(POD, pod.pod, name="pod"),
+    path("commands/<int:pk>/", commands.command, name="command"),
+    path("audit/", audit.audit, name="audit"),
     path("healthz", healthz, name="healthz"),
     path("accounts/login/", LoginView.as_view(), name="login"),
     path("accounts/logout/", LogoutView.as_view(), name="logout"),
     path("accounts/password/", PasswordChooseView.as_view(), name="password_choose"),
-    path("sessions/", sessions.sessions, name="sessions"),
-    path("sessions/<slug:name>/", board.board, name="board"),
-    path("sessions/<slug:name>/start", sessions.start, name="session_start"),
-    path("sessions/<slug:name>/stop", sessions.stop, name="session_stop"),
-    path("sessions/<slug:name>/cycles/", cycles.cycles, name="cycles"),
-    path("sessions/<slug:name>/cycles/<int:number>/", cycles.cycle, name="cycle"),
-    path("sessions/<slug:name>/cycles/<int:number>/matrix", cycles.matrix, name="matrix"),
-    path("sessions/<slug:name>/pods/", pods.pods, name="pods"),
-    path("sessions/<slug:name>/pods/<path:uid>/retry", pod_actions.retry, name="pod_retry"),
-    path("sessions/<slug:name>/pods/<path:uid>/move", pod_actions.move, name="pod_move"),
-    path("sessions/<slug:name>/pods/<path:uid>/", pods.pod, name="pod"),
-    path("commands/<int:pk>/", pod_actions.command, name="command"),
-    path("audit/", audit.audit, name="audit"),
 ]

@@ -1,11 +1,11 @@
 """The live board as HTML: which rows stand in which lane, and what a browser has not seen of them yet.
 
 One Board a session and process, shared by all its browsers: it keeps the lanes sorted and renders a changed row once.
-One BoardView a browser: it remembers what it sent and hands on the difference. Called by `consumers` with the state and the
-changes of `live`. A row's HTML says nothing that depends on the clock or on who looks: ages and countdowns run in the
-page, so that the same text serves everybody for as long as the row itself stays as it is.
+One BoardView a browser: it remembers what it sent and hands on the difference. Called by `consumers` with the state and
+the changes of `live`. A row's HTML says nothing that depends on the clock or on who looks: ages and countdowns run in
+the page, so that the same text serves everybody for as long as the row itself stays as it is.
 
-    BoardState (live) -> Board: sorted lanes, rendered rows -> BoardView: <ol id="in-LANE" data-order=...>changed rows</ol>
+    BoardState (live) -> Board: sorted lanes, drawn rows -> BoardView: <ol id="in-LANE" data-order=...>changed rows</ol>
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
+from django.template import Context
 from django.template.loader import get_template
 from django.urls import reverse
 from sortedcontainers import SortedList
@@ -152,7 +153,7 @@ class Board:
             "url": f"{self.base}pods/{quote(row['uid'], safe='')}/",
             "reason": short_reason(row["message"]),
         }
-        return Drawn(row, name, self._row.render(_context(context)))
+        return Drawn(row, name, self._row.render(Context(context)))
 
     def n_rows(self, lane: str) -> int:
         return len(self._lanes[lane])
@@ -162,6 +163,7 @@ class Board:
     def pieces(self, state: BoardState) -> dict[str, str]:
         """The small parts by their id: a view sends those that changed."""
         counts = {lane: self._count(state, lane) for lane in words.LANES}
+        cluster = state.counters.get("cluster") or {}
         context = {
             "word": status_word(state),
             "state": state,
@@ -170,10 +172,11 @@ class Board:
             "more": {lane: max(0, n - ROWS_SHOWN) for lane, n in counts.items()},
             "rate": state.counters.get("cycles_per_s") or 0.0,
             "spark": spark([rate for _, rate in self._rates]),
-            "cluster": state.counters.get("cluster") or {},
+            "cluster": cluster,
+            "is_cluster_down": cluster.get("connected") is False,
             "base": self.base,
         }
-        text = self._pieces.render(_context(context))
+        text = self._pieces.render(Context(context))
         pieces = dict(part.strip().split("\n", 1) for part in text.split("<!--piece-->")[1:])
         pieces["cycle"] = self._cycle_html(state)
         pieces["node-summary"] = self.nodes.summary(state.cycle)
@@ -189,7 +192,7 @@ class Board:
         number, outcome = (cycle["number"], cycle["outcome"]) if cycle else (0, "")
         if self._cycle[:2] != (number, outcome):
             context = {"cycle": cycle, "strip": strip(cycle) if cycle else None, "base": self.base}
-            html = get_template("board/_cycle.html").template.render(_context(context))
+            html = get_template("board/_cycle.html").template.render(Context(context))
             self._cycle = (number, outcome, html)
         return self._cycle[2]
 
@@ -242,7 +245,7 @@ class BoardView:
         )
 
 
-# ---- in words and lines ------------------------------------------------------------------------------------------------
+# ---- in words and lines --------------------------------------------------------------------------------------------
 
 
 def status_word(state: BoardState) -> str:
@@ -268,12 +271,6 @@ def spark(values: list[float]) -> str:
         f"{start + i},{SPARK_HEIGHT - 1 - value / top * (SPARK_HEIGHT - 2):.1f}"
         for i, value in enumerate(values)
     )
-
-
-def _context(values: dict[str, Any]) -> Any:
-    from django.template import Context
-
-    return Context(values)
 
 
 _boards: dict[int, Board] = {}

@@ -17,6 +17,7 @@ from urllib.parse import parse_qs
 import orjson
 from channels.db import database_sync_to_async
 from channels.generic.websocket import AsyncWebsocketConsumer
+from django.contrib.auth import get_user_model
 
 from schedviz.web import frames, permissions, readers
 from schedviz.web.board import BoardView, shared_board
@@ -104,7 +105,7 @@ class BoardConsumer(AsyncWebsocketConsumer):
     def _may_look(self, session: Session, *, again: bool = False) -> bool:
         user: Any = self.scope["user"]
         if again and user.is_authenticated:
-            user = type(user).objects.filter(pk=user.pk).first()
+            user = get_user_model().objects.filter(pk=user.pk).first()
         return user is not None and permissions.may(user, "session.view", session)
 
     @database_sync_to_async
@@ -113,7 +114,8 @@ class BoardConsumer(AsyncWebsocketConsumer):
         newest = readers.cycles_page(session, limit=1).rows
         detail = readers.cycle_detail(session, newest[0].number) if newest else None
         if detail is not None and state.cycle is None:
-            state.cycle = orjson.loads(orjson.dumps(frames.cycle_in_short(detail.record)))
+            short = frames.cycle_in_short(detail.record)
+            state.cycle = orjson.loads(orjson.dumps(short, option=orjson.OPT_SERIALIZE_NUMPY))
 
 
 def clean_filter(text: str) -> str:

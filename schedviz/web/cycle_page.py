@@ -1,227 +1,407 @@
-"""One cycle's record in the shape of its page: the strip, why, the funnel, the matrix, the scores.
+"""A cycle's record arranged for its page: the sentence, the funnel, the scores, the steps, the node x plugin matrix.
 
-Called by the cycle's view. Everything is read off the record; nothing is computed anew but sums and counts.
+Called by `views.cycle` with the record that `readers` read back. Nothing is recomputed but sums and orders: what the
+page says is what the plugins answered.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import orjson
 
+from schedviz.scheduler import plugins
 from schedviz.scheduler.framework.status import Code
-from schedviz.web.board import PLAIN_POINTS
+from schedviz.web import words
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from schedviz.scheduler.framework.steps import CycleRecord, Step
-    from schedviz.web.readers import CycleDetail
 
-MAX_TABLE = 200
-"""With more nodes than this the matrix is drawn on a canvas."""
-MAX_SCORES = 25
-MARKS = {"ok": "●", "first": "▲", "never": "◆", "also": "△"}
-
-
-@dataclass(slots=True)
-class CycleView:
-    record: CycleRecord
-    points: list[dict[str, Any]]
-    why: str
-    funnel: list[dict[str, Any]] = field(default_factory=list)
-    filters: list[str] = field(default_factory=list)
-    matrix: list[dict[str, Any]] = field(default_factory=list)
-    is_large: bool = False
-    names: list[str] = field(default_factory=list)
-    score_plugins: list[dict[str, Any]] = field(default_factory=list)
-    scores: list[dict[str, Any]] = field(default_factory=list)
-    n_scored: int = 0
+STACKED = 5
+PASSED, FIRST, FIRST_NEVER, TOO, SKIPPED, TOO_NEVER, ERROR = range(7)
+SYMBOLS = "●▲◆△–◇!"
+MEANINGS = (
+    "passed",
+    "rejected it first, not yet: a change may help",
+    "rejected it first, never: removing pods does not help",
+    "would reject it too",
+    "had nothing to do for this pod",
+    "would reject it too, never",
+    "failed with an error",
+)
 
 
-def of(detail: CycleDetail) -> CycleView:
-    record = detail.record
-    view = CycleView(record, _points(record), _why(record))
-    filters = [step for step in record.steps if step.point == "Filter" and step.nodes is not None]
-    if record.first_failure is not None and filters:
-        view.filters = [step.plugin for step in filters]
-        view.funnel = _funnel(record, filters)
-        view.is_large = len(record.node_names) > MAX_TABLE
-        if view.is_large:
-            view.names = list(record.node_names)
-        else:
-            view.matrix = _matrix(record, filters)
-    scored = [step for step in record.steps if step.scores is not None]
-    if scored and record.totals is not None:
-        view.score_plugins = [
-            {"name": s.plugin, "weight": s.scores.weight} for s in scored if s.scores
-        ]
-        view.scores = _scores(record, scored)
-        view.n_scored = len(record.totals)
-    return view
+# ---- the sentence --------------------------------------------------------------------------------------------------
 
 
-def _points(record: CycleRecord) -> list[dict[str, Any]]:
-    """Every extension point in order, with each plugin's answer and time."""
-    seconds = [*record.step_durations, *[0.0] * (len(record.steps) - len(record.step_durations))]
-    later = [
-        *record.binding_durations,
-        *[0.0] * (len(record.binding_steps) - len(record.binding_durations)),
-    ]
-    timed = [
-        *zip(record.steps, seconds, strict=True),
-        *zip(record.binding_steps, later, strict=False),
-    ]
-    points = []
-    for name in PLAIN_POINTS:
-        own = [(step, took) for step, took in timed if step.point == name]
-        points.append(
-            {
-                "point": name,
-                "seconds": sum(took for _, took in own),
-                "n_ran": sum(step.status.code is not Code.SKIP for step, _ in own),
-                "n_skipped": sum(step.status.code is Code.SKIP for step, _ in own),
-                "steps": [_step(step, took) for step, took in own],
-            }
-        )
-    return points
+@dataclass(frozen=True, slots=True)
+class Why:
+    """Parts of one sentence: the page sets the names in bold."""
+
+    n_nodes: int
+    n_feasible: int
+    chosen: str
+    total: int | None = None
+    ties: tuple[str, ...] = ()
+    second: str = ""
+    ahead: int = 0
+    because: str = ""
+
+    @property
+    def is_only_one(self) -> bool:
+        return bool(self.chosen) and self.total is None
 
 
-def _step(step: Step, took: float) -> dict[str, Any]:
-    text = ", ".join(step.status.reasons)
-    if step.nodes is not None:
-        n_refused = int((step.nodes.codes != 0).sum())
-        text = (
-            f"refused {n_refused} of {len(step.nodes)} nodes"
-            if n_refused
-            else f"all {len(step.nodes)} nodes pass"
-        )
-    elif step.scores is not None:
-        text = f"weight {step.scores.weight}"
-    elif step.node_names is not None:
-        text = f"only {len(step.node_names)} nodes are worth filtering"
-    return {"plugin": step.plugin, "code": step.status.code.title, "text": text, "seconds": took}
-
-
-def _why(record: CycleRecord) -> str:
-    n_nodes = len(record.node_names)
-    if not record.chosen:
-        return record.message
+def why(record: CycleRecord) -> Why:
     n_feasible = 0 if record.feasible is None else len(record.feasible)
-    if record.feasible is None:
-        return f"{record.chosen} was chosen."
-    if n_feasible == 1:
-        return f"1 of {n_nodes} nodes could run it: {record.chosen}. A single node needs no scores."
-    if record.totals is None:
-        return f"{n_feasible} of {n_nodes} nodes could run it; {record.chosen} was chosen."
-    best = int(record.totals.max())
-    words = f"{n_feasible} of {n_nodes} nodes could run it; {record.chosen} won with {best}"
+    plain = Why(len(record.node_names), n_feasible, record.chosen)
+    if record.totals is None or record.feasible is None or not record.chosen or n_feasible < 2:
+        return plain
+    names = [record.node_names[row] for row in record.feasible]
+    at = names.index(record.chosen)
+    total = int(record.totals[at])
     if record.ties:
-        return f"{words}, a tie of {len(record.ties)} nodes, picked at random."
-    second = int(np.sort(record.totals)[-2])
-    runner_up = record.node_names[
-        record.feasible[int(np.argsort(-record.totals, kind="stable")[1])]
-    ]
-    return f"{words}, {best - second} ahead of {runner_up}."
-
-
-def _funnel(record: CycleRecord, filters: list[Step]) -> list[dict[str, Any]]:
-    """How the set of nodes shrank, filter by filter; filters that took none away are left out."""
-    first = record.first_failure
-    if first is None:
-        return []
-    n_all = len(first)
-    left = n_all
-    rows = [{"name": "all nodes", "n": n_all, "percent": 100}]
-    outside = int((first == -2).sum())
-    if outside:
-        left -= outside
-        rows.append({"name": "PreFilter's node set", "n": left, "percent": 100 * left // n_all})
-    for number, step in enumerate(filters):
-        lost = int((first == number).sum())
-        if lost:
-            left -= lost
-            rows.append({"name": step.plugin, "n": left, "percent": 100 * left // n_all})
-    return rows
-
-
-def _matrix(record: CycleRecord, filters: list[Step]) -> list[dict[str, Any]]:
-    totals = _total_by_row(record)
-    rows = []
-    for row, name in enumerate(record.node_names):
-        first = int(record.first_failure[row]) if record.first_failure is not None else -1
-        cells = [_cell(step, row, number == first) for number, step in enumerate(filters)]
-        reasons = (
-            filters[first].nodes.status(row).message if first >= 0 and filters[first].nodes else ""
-        )
-        if first == -2:
-            reasons = "outside of PreFilter's node set"
-        rows.append(
-            {
-                "name": name,
-                "cells": cells,
-                "reasons": reasons,
-                "total": totals.get(row),
-                "won": name == record.chosen,
-            }
-        )
-    return sorted(
-        rows, key=lambda one: (not one["won"], one["total"] is None, -(one["total"] or 0))
+        return Why(plain.n_nodes, n_feasible, record.chosen, total, ties=record.ties)
+    others = record.totals.copy()
+    others[at] = np.iinfo(np.int64).min
+    second = int(others.argmax())
+    return Why(
+        plain.n_nodes,
+        n_feasible,
+        record.chosen,
+        total,
+        second=names[second],
+        ahead=total - int(record.totals[second]),
+        because=_decisive(record, at, second),
     )
 
 
-def _cell(step: Step, row: int, is_first: bool) -> dict[str, str]:
-    if step.nodes is None:
-        return {"kind": "skip", "mark": "–", "title": "skipped"}
-    status = step.nodes.status(row)
-    if status.is_success:
-        return {"kind": "ok", "mark": MARKS["ok"], "title": f"{step.plugin}: passed"}
-    never = status.code is Code.UNSCHEDULABLE_AND_UNRESOLVABLE
-    kind = ("never" if never else "first") if is_first else "also"
-    return {"kind": kind, "mark": MARKS[kind], "title": f"{step.plugin}: {status.message}"}
+def _decisive(record: CycleRecord, first: int, second: int) -> str:
+    """The plugin that gave the winner the most points over the runner-up."""
+    gains = {
+        step.plugin: int(step.scores.normalized[first] - step.scores.normalized[second])
+        * step.scores.weight
+        for step in record.steps
+        if step.scores is not None
+    }
+    best = max(gains, key=lambda name: gains[name], default="")
+    return best if gains.get(best, 0) > 0 else ""
 
 
-def _total_by_row(record: CycleRecord) -> dict[int, int]:
-    if record.totals is None or record.feasible is None:
-        return {}
-    return dict(zip(record.feasible.tolist(), record.totals.tolist(), strict=True))
+# ---- the funnel ----------------------------------------------------------------------------------------------------
 
 
-def _scores(record: CycleRecord, scored: list[Step]) -> list[dict[str, Any]]:
-    """The best nodes: raw, normalised and weighted of each plugin; bars are parts of the best total."""
-    if record.totals is None or record.feasible is None:
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """`n` nodes are left after this filter; `part`: of all, in percent."""
+
+    label: str
+    plugin: str
+    n: int
+    lost: int
+    part: float
+
+
+def filters(record: CycleRecord) -> list[Step]:
+    return [step for step in record.steps if step.point == "Filter"]
+
+
+def funnel(record: CycleRecord) -> list[Stage]:
+    """How the set of nodes shrank, filter by filter; filters that took none away are left out."""
+    if record.first_failure is None:
         return []
-    best = max(1, int(record.totals.max()))
-    order = np.argsort(-record.totals, kind="stable")
-    at = [i for i in order.tolist() if record.node_names[record.feasible[i]] == record.chosen]
-    order = [*at, *[i for i in order.tolist() if i not in at]][:MAX_SCORES]
+    n_all = len(record.node_names)
+    left = n_all
+    stages = [Stage("all nodes", "", n_all, 0, 100.0)]
+    for index, step in enumerate(filters(record)):
+        lost = int((record.first_failure == index).sum())
+        if lost:
+            left -= lost
+            label = words.FILTERS.get(step.plugin, "")
+            stages.append(Stage(label, step.plugin, left, lost, 100.0 * left / n_all))
+    return stages
+
+
+# ---- the scores ----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    raw: int
+    normalized: int
+    weighted: int
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """A piece of a stacked bar, in percent of the widest one."""
+
+    index: int
+    plugin: str
+    weighted: int
+    x: float
+    width: float
+
+    @property
+    def text_x(self) -> float:
+        return self.x + self.width / 2
+
+    @property
+    def has_room(self) -> bool:
+        return self.width >= 4
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreRow:
+    node: str
+    total: int
+    is_chosen: bool
+    is_tied: bool
+    parts: list[Part]
+    segments: list[Segment] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Scoring:
+    plugins: list[tuple[str, int]]  # name, weight
+    rows: list[ScoreRow]
+    n_rows: int
+
+    @property
+    def stacked(self) -> list[ScoreRow]:
+        return self.rows[:STACKED]
+
+
+def scoring(record: CycleRecord, *, limit: int) -> Scoring | None:
+    """The best nodes, the winner first. None: nothing was scored."""
+    steps = [step for step in record.steps if step.scores is not None]
+    if record.totals is None or record.feasible is None or not steps:
+        return None
+    names = [record.node_names[row] for row in record.feasible]
+    chosen = names.index(record.chosen) if record.chosen in names else -1
+    order = sorted(range(len(names)), key=lambda i: (i != chosen, -int(record.totals[i])))  # type: ignore[index]
+    widest = max(1, int(record.totals.max()))
     rows = []
-    for i in order:
-        name = record.node_names[record.feasible[i]]
-        parts, x = [], 0.0
-        for number, step in enumerate(scored):
-            scores = step.scores
-            if scores is None:
-                continue
-            weighted = int(scores.normalized[i]) * scores.weight
-            width = 100 * weighted / best
-            parts.append(
-                {
-                    "plugin": step.plugin,
-                    "color": number % 8,
-                    "raw": int(scores.raw[i]),
-                    "normalized": int(scores.normalized[i]),
-                    "weighted": weighted,
-                    "x": round(x, 2),
-                    "width": round(width, 2),
-                }
-            )
-            x += width
+    for i in order[:limit]:
+        parts = [_part(step, i) for step in steps]
+        segments = _segments(steps, parts, widest) if len(rows) < STACKED else []
         rows.append(
+            ScoreRow(
+                names[i],
+                int(record.totals[i]),
+                i == chosen,
+                names[i] in record.ties,
+                parts,
+                segments,
+            )
+        )
+    weights = [(step.plugin, step.scores.weight) for step in steps if step.scores]
+    return Scoring(weights, rows, len(names))
+
+
+def _part(step: Step, i: int) -> Part:
+    assert step.scores is not None
+    normalized = int(step.scores.normalized[i])
+    return Part(int(step.scores.raw[i]), normalized, normalized * step.scores.weight)
+
+
+def _segments(steps: list[Step], parts: list[Part], widest: int) -> list[Segment]:
+    segments, x = [], 0.0
+    for index, (step, part) in enumerate(zip(steps, parts, strict=True)):
+        width = 100.0 * max(0, part.weighted) / widest
+        segments.append(Segment(index % 8, step.plugin, part.weighted, x, width))
+        x += width
+    return segments
+
+
+# ---- the steps -----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Spoken:
+    """What one plugin said at one extension point."""
+
+    plugin: str
+    code: Code
+    reasons: tuple[str, ...]
+    seconds: float
+    note: str = ""
+
+    @property
+    def symbol(self) -> str:
+        if self.code is Code.SUCCESS:
+            return "●"
+        return {Code.SKIP: "–", Code.UNSCHEDULABLE_AND_UNRESOLVABLE: "◆", Code.ERROR: "!"}.get(
+            self.code, "▲"
+        )
+
+    @property
+    def tone(self) -> str:
+        return {"●": "ok", "–": "soft", "◆": "never", "!": "never"}.get(self.symbol, "no")
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """An extension point with what its plugins said."""
+
+    point: str
+    spoken: list[Spoken]
+
+    @property
+    def seconds(self) -> float:
+        return sum(one.seconds for one in self.spoken)
+
+
+def groups(record: CycleRecord) -> list[Group]:
+    steps = [*record.steps, *record.binding_steps]
+    seconds = [*_padded(record.step_durations, record.steps)]
+    seconds += _padded(record.binding_durations, record.binding_steps)
+    firsts = _first_rejections(record)
+    spoken = [
+        (
+            step.point,
+            Spoken(step.plugin, step.status.code, step.status.reasons, s, _note(step, firsts)),
+        )
+        for step, s in zip(steps, seconds, strict=True)
+    ]
+    return [
+        Group(point, [one for _, one in found])
+        for point, found in groupby(spoken, key=lambda pair: pair[0])
+    ]
+
+
+def _padded(seconds: list[float], steps: list[Step]) -> list[float]:
+    return [*seconds, *[0.0] * (len(steps) - len(seconds))]
+
+
+def _first_rejections(record: CycleRecord) -> Counter[str]:
+    if record.first_failure is None:
+        return Counter()
+    names = [step.plugin for step in filters(record)]
+    return Counter(names[index] for index in record.first_failure if index >= 0)
+
+
+def _note(step: Step, firsts: Counter[str]) -> str:
+    if step.nodes is not None:
+        n_passed = int(step.nodes.passed.sum())
+        first = firsts[step.plugin]
+        more = f", first to reject {first}" if first else ""
+        return f"passed {n_passed} of {len(step.nodes)}{more}"
+    if step.scores is not None:
+        return f"weight {step.scores.weight}"
+    if step.node_names is not None:
+        return f"narrowed down to {words.plural(len(step.node_names), 'node')}"
+    return ""
+
+
+# ---- the matrix ----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Matrix:
+    """Every filter's verdict on every node, the chosen one first, then by total, then by what rejected it."""
+
+    plugins: list[str]
+    names: list[str]
+    cells: NDArray[np.uint8]  # [node, plugin], codes as in SYMBOLS
+    outcomes: list[tuple[int | None, str]]  # total, reason
+
+    def rows(self) -> list[dict[str, Any]]:
+        return [
             {
-                "name": name,
-                "total": int(record.totals[i]),
-                "won": name == record.chosen,
-                "parts": parts,
+                "node": name,
+                "cells": [int(cell) for cell in self.cells[i]],
+                "total": self.outcomes[i][0],
+                "reason": self.outcomes[i][1],
+            }
+            for i, name in enumerate(self.names)
+        ]
+
+    def frame(self, chosen: str) -> bytes:
+        """u32 length, JSON {plugins, names, reasons, totals, chosen}, then the cells row by row."""
+        head = orjson.dumps(
+            {
+                "plugins": self.plugins,
+                "names": self.names,
+                "reasons": [reason for _, reason in self.outcomes],
+                "totals": [total for total, _ in self.outcomes],
+                "chosen": chosen,
+                "meanings": MEANINGS,
             }
         )
-    return rows
+        return len(head).to_bytes(4, "little") + head + self.cells.tobytes()
+
+
+def matrix(record: CycleRecord) -> Matrix | None:
+    """None: no filter ran, or the detail was dropped."""
+    steps = filters(record)
+    if record.first_failure is None or not steps:
+        return None
+    columns = _columns(record, steps)
+    n_nodes = len(record.node_names)
+    cells = np.full((n_nodes, len(columns)), SKIPPED, dtype=np.uint8)
+    for index, step in enumerate(steps):
+        if step.nodes is not None:
+            cells[:, columns.index(step.plugin)] = _verdicts(
+                step.nodes.codes, record.first_failure == index
+            )
+    outcomes = _outcomes(record, steps)
+    order = sorted(range(n_nodes), key=lambda row: _rank(record, row, outcomes[row]))
+    return Matrix(
+        columns,
+        [record.node_names[row] for row in order],
+        cells[np.array(order, dtype=np.intp)],
+        [outcomes[row] for row in order],
+    )
+
+
+def _columns(record: CycleRecord, steps: list[Step]) -> list[str]:
+    """The filters that ran and, at their places, those that had nothing to do."""
+    ran = [step.plugin for step in steps]
+    idle = [
+        step.plugin
+        for step in record.steps
+        if step.point == "PreFilter"
+        and step.status.code is Code.SKIP
+        and step.plugin not in ran
+        and hasattr(plugins.IN_TREE.get(step.plugin), "filter_nodes")
+    ]
+    places = {name: place for place, name in enumerate(plugins.IN_TREE)}
+    return sorted([*ran, *idle], key=lambda name: places.get(name, len(places)))
+
+
+def _verdicts(codes: NDArray[np.uint8], is_first: NDArray[np.bool_]) -> NDArray[np.uint8]:
+    never = codes == int(Code.UNSCHEDULABLE_AND_UNRESOLVABLE)
+    failed = codes != 0
+    verdicts = np.zeros(len(codes), dtype=np.uint8)
+    verdicts[failed] = TOO
+    verdicts[failed & never] = TOO_NEVER
+    verdicts[failed & is_first] = FIRST
+    verdicts[failed & is_first & never] = FIRST_NEVER
+    verdicts[codes == int(Code.ERROR)] = ERROR
+    return verdicts
+
+
+def _outcomes(record: CycleRecord, steps: list[Step]) -> list[tuple[int | None, str]]:
+    outcomes: list[tuple[int | None, str]] = [(None, "")] * len(record.node_names)
+    if record.totals is not None and record.feasible is not None:
+        for row, total in zip(record.feasible, record.totals, strict=True):
+            outcomes[row] = (int(total), "")
+    assert record.first_failure is not None
+    for row in np.flatnonzero(record.first_failure >= 0):
+        nodes = steps[record.first_failure[row]].nodes
+        outcomes[row] = (None, nodes.status(row).message if nodes is not None else "")
+    return outcomes
+
+
+def _rank(record: CycleRecord, row: int, outcome: tuple[int | None, str]) -> tuple[Any, ...]:
+    assert record.first_failure is not None
+    failed = int(record.first_failure[row])
+    is_chosen = record.node_names[row] == record.chosen
+    return (not is_chosen, failed >= 0, -(outcome[0] or 0), -failed, outcome[1], row)

@@ -22,8 +22,6 @@ import orjson
 from django.template import Context
 from django.template.loader import get_template
 
-from schedviz.web import words
-
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -48,7 +46,7 @@ class NodeMap:
         self._rows: dict[str, Row] = {}
         self._numbers: dict[str, int] = {}
         self._tiles: dict[str, Tile] = {}
-        self._layout_of: tuple[tuple[str, str], ...] = ()
+        self._zone_of: dict[str, str] = {}
         self._zones: list[tuple[str, list[str]]] = []
         self._verdicts: tuple[int, int, bytes] = (-1, -1, b"")
         self.version = 0
@@ -63,9 +61,8 @@ class NodeMap:
             self._arrange()
 
     def _moves_the_map(self, rows: dict[str, Row], name: str) -> bool:
-        if name not in rows or name not in self._numbers:
-            return True
-        return rows[name]["zone"] != self._tiles[name].source["zone"] if name in self._tiles else False
+        """It is new, gone, or in another zone."""
+        return name not in rows or self._zone_of.get(name) != rows[name]["zone"]
 
     def _arrange(self) -> None:
         zones: dict[str, list[str]] = {}
@@ -76,6 +73,7 @@ class NodeMap:
         if arranged != self._zones:
             self._zones = arranged
             self.version += 1
+        self._zone_of = {name: row["zone"] for name, row in self._rows.items()}
         self._tiles = {name: tile for name, tile in self._tiles.items() if name in self._rows}
 
     @property
@@ -109,9 +107,11 @@ class NodeMap:
 
     def html(self) -> str:
         """The whole map: zones with tiles, or the canvas that frames will fill."""
-        zones = [] if self.is_canvas else [
-            (zone, [self.tile(name) for name in names]) for zone, names in self._zones
-        ]
+        zones = (
+            []
+            if self.is_canvas
+            else [(zone, [self.tile(name) for name in names]) for zone, names in self._zones]
+        )
         context = {"zones": zones, "is_canvas": self.is_canvas, "n_nodes": len(self._rows)}
         return get_template("board/_map.html").template.render(Context(context))
 
@@ -215,7 +215,9 @@ class MapView:
             return []
         columns = np.array(changed, dtype=np.int64)
         head = struct.pack("<B3xI", USAGE, len(changed))
-        return [head + columns[:, 0].astype("<u4").tobytes() + columns[:, 1:].astype("u1").tobytes()]
+        return [
+            head + columns[:, 0].astype("<u4").tobytes() + columns[:, 1:].astype("u1").tobytes()
+        ]
 
 
 def usage(row: Row) -> tuple[int, int, int, int]:
@@ -235,6 +237,3 @@ def share(row: Row, name: str) -> float:
 def natural(name: str) -> list[tuple[int, str]]:
     """node-9 before node-10."""
     return [(int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"(\d+)", name)]
-
-
-__all__ = ["MapView", "NodeMap", "natural", "share", "usage", "words"]

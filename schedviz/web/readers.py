@@ -175,6 +175,14 @@ def cycles_page(
     return _page(rows, limit, lambda row: str(row.number))
 
 
+def attempts_beside(session: Session, row: Cycle) -> tuple[int | None, int | None]:
+    """The cycles of the same pod's attempt before this one and after it."""
+    same = Cycle.objects.filter(session=session, pod_uid=row.pod_uid)
+    numbers = same.values_list("number", flat=True)
+    before = numbers.filter(number__lt=row.number).order_by("-number").first()
+    return before, numbers.filter(number__gt=row.number).order_by("number").first()
+
+
 # ---- pods ------------------------------------------------------------------------------------------------------------
 
 
@@ -188,12 +196,16 @@ class PodDetail:
 
 
 def pod_detail(session: Session, uid: str, *, limit: int = 200) -> PodDetail | None:
-    pod = PodState.objects.filter(session=session, uid=uid).first()
+    pod = pod_by_uid(session, uid)
     if pod is None:
         return None
     cycles = Cycle.objects.filter(session=session, pod_uid=uid).defer("blob").order_by("-number")
     moves = Move.objects.filter(session=session, pod_uid=uid).order_by("-id")
     return PodDetail(pod, list(cycles[:limit]), list(moves[:limit]))
+
+
+def pod_by_uid(session: Session, uid: str) -> PodState | None:
+    return PodState.objects.filter(session=session, uid=uid).first()
 
 
 def pod_by_name(session: Session, namespace: str, name: str) -> PodState | None:
@@ -231,9 +243,30 @@ def active_pods_before(session: Session, pod: PodState) -> int:
     return active.filter(before).count()
 
 
+def active_band(session: Session, priority: int, *, limit: int = 1000) -> list[PodState]:
+    """The active pods of one priority, in the order in which they are tried: among these a pod can be moved."""
+    active = PodState.objects.filter(session=session, lane=Lane.ACTIVE, priority=priority)
+    return list(active.order_by("rank", "id")[:limit])
+
+
 def pods_per_lane(session: Session) -> dict[str, int]:
     rows = PodState.objects.filter(session=session).values_list("lane").annotate(n=Count("id"))
     return dict(rows.order_by())
+
+
+# ---- nodes -----------------------------------------------------------------------------------------------------------
+
+
+def nodes_page(
+    session: Session, *, after: str | None = None, limit: int = 200, text: str = ""
+) -> Page[NodeState]:
+    """By name. `text`: a part of the name."""
+    rows = NodeState.objects.filter(session=session).order_by("name")
+    if text:
+        rows = rows.filter(name__icontains=text)
+    if after is not None and (key := _unpack(after, str)) is not None:
+        rows = rows.filter(name__gt=key[0])
+    return _page(rows, limit, lambda row: _pack(row.name))
 
 
 # ---- commands and the audit log --------------------------------------------------------------------------------------

@@ -58,7 +58,9 @@ def _point(name: str, point: dict[str, Any] | None, cycle: dict[str, Any]) -> Po
 
 
 def _ran(point: dict[str, Any]) -> str:
-    parts = [f"{n} {word}" for n, word in ((point["ran"], "ran"), (point["skipped"], "skipped")) if n]
+    parts = [
+        f"{n} {word}" for n, word in ((point["ran"], "ran"), (point["skipped"], "skipped")) if n
+    ]
     return ", ".join(parts)
 
 
@@ -79,7 +81,9 @@ def _binding(name: str, point: dict[str, Any] | None, cycle: dict[str, Any]) -> 
         return Point(name, "none", "not reached")
     if point is None:
         if outcome == PENDING_BINDING:
-            return Point(name, "wait" if name == "Bind" else "none", "under way" if name == "Bind" else "")
+            return Point(
+                name, "wait" if name == "Bind" else "none", "under way" if name == "Bind" else ""
+            )
         return Point(name, "skip", "nothing to do")
     if name == "Bind":
         if outcome == "bind_failed":

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from schedviz.scheduler.framework.interface import EXTENSION_POINTS
+from schedviz.scheduler.framework.cluster_event import ActionType, ClusterEvent
 from schedviz.scheduler.framework.steps import Lane
 
 
@@ -138,9 +138,27 @@ CAUSES: dict[str, str] = {
 }
 
 
-def point_after(point: str) -> int:
-    """The place of an extension point in the order in which a pod meets them."""
-    return list(EXTENSION_POINTS).index(point) if point in EXTENSION_POINTS else 99
+WAKING = {
+    ("Pod", ActionType.ADD): "a pod turns up on a node",
+    ("Pod", ActionType.DELETE): "a pod leaves its node",
+    ("Pod", ActionType.UPDATE_POD_SCALE_DOWN): "a pod asks for less",
+    ("Pod", ActionType.UPDATE_POD_LABEL): "a pod's labels change",
+    ("Pod", ActionType.UPDATE_POD_TOLERATIONS): "the pod gets a toleration",
+    ("Pod", ActionType.UPDATE_POD_SCHEDULING_GATES_ELIMINATED): "its last gate is removed",
+    ("Node", ActionType.ADD): "a node joins",
+    ("Node", ActionType.DELETE): "a node leaves",
+    ("Node", ActionType.UPDATE_NODE_ALLOCATABLE): "a node's capacity changes",
+    ("Node", ActionType.UPDATE_NODE_LABEL): "a node's labels change",
+    ("Node", ActionType.UPDATE_NODE_TAINT): "a node's taints change",
+    ("Node", ActionType.UPDATE_NODE_CONDITION): "a node's condition changes",
+}
+
+
+def wakes(event: ClusterEvent) -> list[str]:
+    """What must happen for this event, in words."""
+    resource = event.resource.removeprefix("Assigned").removeprefix("Unscheduled")
+    said = [WAKING[resource, action] for action in event.action if (resource, action) in WAKING]
+    return said or [f"a {resource} changes"]
 
 
 def lane_title(lane: str) -> str:

@@ -82,4 +82,6 @@ def role_name(context: template.Context) -> str:
 @register.simple_tag
 def query(**parts: Any) -> str:
     """?a=1&b=2 of those that are not empty."""
-    return "?" + urlencode({name: value for name, value in parts.items() if value not in ("", None)})
+    return "?" + urlencode(
+        {name: value for name, value in parts.items() if value not in ("", None)}
+    )

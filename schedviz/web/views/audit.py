@@ -1,21 +1,29 @@
-"""Who did what, when, with what result."""
+"""The audit log: who did what, when, on what, with what result."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from django.views.decorators.http import require_GET
+from django.shortcuts import render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_safe
 
 from schedviz.web import permissions, readers
-from schedviz.web.views.common import page
 
 if TYPE_CHECKING:
     from django.http import HttpRequest, HttpResponse
 
 
-@require_GET
 @permissions.require("audit.view")
+@never_cache
+@require_safe
 def audit(request: HttpRequest) -> HttpResponse:
-    user = request.GET.get("user", "")
-    found = readers.audit_page(after=request.GET.get("after"), user=user)
-    return page(request, "audit.html", {"page": found, "user": user}, nav="audit")
+    user = request.GET.get("user", "").strip()[:200]
+    after = request.GET.get("after")
+    context = {
+        "tab": "audit",
+        "page": readers.audit_page(after=after, user=user),
+        "user_name": user,
+    }
+    template = "audit/rows.html" if request.htmx and after is not None else "audit/page.html"
+    return render(request, template, context)

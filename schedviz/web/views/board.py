@@ -1,22 +1,29 @@
-"""The live board's page; what is on it comes over the websocket (see consumers)."""
+"""The live board: an empty stage; `consumers` fills it over the websocket."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from django.views.decorators.http import require_GET
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
 
-from schedviz.web import permissions
-from schedviz.web.board import LANES
-from schedviz.web.views.common import page, session_or_404
+from schedviz.web import words
+from schedviz.web.views.parts import session_page
 
 if TYPE_CHECKING:
     from django.http import HttpRequest, HttpResponse
 
+    from schedviz.web.models import Session
 
-@require_GET
-@permissions.require("session.view")
-def board(request: HttpRequest, name: str) -> HttpResponse:
-    return page(
-        request, "board.html", {"session": session_or_404(name), "lanes": LANES}, nav="board"
-    )
+
+@session_page("session.view")
+@require_safe
+def board(request: HttpRequest, session: Session) -> HttpResponse:
+    context = {
+        "session": session,
+        "tab": "board",
+        "q": request.GET.get("q", "")[:200],
+        "lanes": [words.LANES[lane] for lane in words.BOARD_LANES],
+        "malformed": words.LANES["malformed"],
+    }
+    return render(request, "board/page.html", context)

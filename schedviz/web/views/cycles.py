@@ -1,63 +1,55 @@
-"""The list of cycles, one cycle in full, and its filter verdicts as a binary frame for the canvas."""
+"""The record's cycles, newest first. New ones are announced, not pushed under the reader's eyes."""
 
 from __future__ import annotations
 
-import struct
 from typing import TYPE_CHECKING
 
-from django.http import Http404, HttpResponse
-from django.views.decorators.http import require_GET
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
 
-from schedviz.web import cycle_page, permissions, readers
-from schedviz.web.views.common import page, session_or_404
+from schedviz.scheduler.framework.steps import Outcome
+from schedviz.web import readers
+from schedviz.web.views.parts import nothing_new, session_page
 
 if TYPE_CHECKING:
-    from django.http import HttpRequest
+    from django.http import HttpRequest, HttpResponse
 
     from schedviz.web.models import Session
-    from schedviz.web.readers import CycleDetail
+
+OUTCOMES = [(outcome.value, outcome.value.replace("_", " ")) for outcome in Outcome]
 
 
-@require_GET
-@permissions.require("session.view")
-def cycles(request: HttpRequest, name: str) -> HttpResponse:
-    session = session_or_404(name)
+@session_page("session.view")
+@require_safe
+def cycles(request: HttpRequest, session: Session) -> HttpResponse:
+    if "newer" in request.GET:
+        return _newer(request, session)
     outcome = request.GET.get("outcome", "")
-    found = readers.cycles_page(session, after=request.GET.get("after"), outcome=outcome)
+    if outcome not in dict(OUTCOMES):
+        outcome = ""
+    after = request.GET.get("after")
+    page = readers.cycles_page(session, after=after, outcome=outcome)
     context = {
         "session": session,
-        "page": found,
+        "tab": "cycles",
+        "page": page,
         "outcome": outcome,
+        "outcomes": OUTCOMES,
+        "is_first": after is None,
         "ring": readers.ring_state(session),
+        "newest": session.last_cycle,
     }
-    return page(request, "cycles.html", context, nav="cycles")
+    template = "cycles/rows.html" if request.htmx and after is not None else "cycles/page.html"
+    return render(request, template, context)
 
 
-@require_GET
-@permissions.require("session.view")
-def cycle(request: HttpRequest, name: str, number: int) -> HttpResponse:
-    session = session_or_404(name)
-    detail = _detail_or_404(session, number)
-    context = {"session": session, "row": detail.row, "view": cycle_page.of(detail)}
-    return page(request, "cycle.html", context, nav="cycles")
-
-
-@require_GET
-@permissions.require("session.view")
-def matrix(request: HttpRequest, name: str, number: int) -> HttpResponse:
-    """uint32 nodes, uint32 plugins; int16 [node] first failure; uint8 [plugin][node] codes. Little-endian."""
-    detail = _detail_or_404(session_or_404(name), number)
-    filters = [step.nodes for step in detail.record.steps if step.nodes is not None]
-    first = detail.record.first_failure
-    if first is None:
-        raise Http404("This cycle has no detail any more.")
-    parts = [struct.pack("<II", len(first), len(filters)), first.astype("<i2").tobytes()]
-    parts += [nodes.codes.tobytes() for nodes in filters]
-    return HttpResponse(b"".join(parts), content_type="application/octet-stream")
-
-
-def _detail_or_404(session: Session, number: int) -> CycleDetail:
-    detail = readers.cycle_detail(session, number)
-    if detail is None:
-        raise Http404(f"Session {session.name!r} has no cycle {number} (any more).")
-    return detail
+def _newer(request: HttpRequest, session: Session) -> HttpResponse:
+    """How many cycles there are beyond those that the page shows."""
+    known = request.GET["newer"]
+    known_number = int(known) if known.isascii() and known.isdigit() and len(known) < 19 else 0
+    n_new = session.last_cycle - known_number
+    if n_new <= 0:
+        return nothing_new()
+    outcome = request.GET.get("outcome", "")
+    context = {"session": session, "n_new": n_new, "known": known_number, "outcome": outcome}
+    return render(request, "cycles/newer.html", context)

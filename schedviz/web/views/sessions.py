@@ -1,53 +1,55 @@
-"""The list of sessions, and starting and stopping one."""
+"""The sessions: which there are, how they fare, start and stop. The first page, when there is more than one."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from django.shortcuts import redirect
-from django.utils.http import url_has_allowed_host_and_scheme
-from django.views.decorators.http import require_GET, require_POST
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_POST, require_safe
 
 from schedviz.web import actions, permissions, readers
-from schedviz.web.views.common import page, session_or_404
+from schedviz.web.views.parts import digest, is_known, nothing_new, session_page
 
 if TYPE_CHECKING:
-    from django.http import HttpRequest, HttpResponse
+    from django.http import HttpRequest
+
+    from schedviz.web.models import Session
 
 
-@require_GET
 @permissions.require("session.view")
+@never_cache
+@require_safe
 def home(request: HttpRequest) -> HttpResponse:
-    """To the only session's board, else to the list."""
+    """The only session's board, or the list."""
     sessions = readers.sessions_list()
     return redirect("board", sessions[0].name) if len(sessions) == 1 else redirect("sessions")
 
 
-@require_GET
 @permissions.require("session.view")
+@never_cache
+@require_safe
 def sessions(request: HttpRequest) -> HttpResponse:
-    """Its table asks for itself again every two seconds."""
-    rows = [(one, *readers.session_status(one)) for one in readers.sessions_list()]
-    template = "parts/sessions_table.html" if request.headers.get("HX-Request") else "sessions.html"
-    return page(request, template, {"rows": rows}, nav="sessions")
+    rows = [(session, *readers.session_status(session)) for session in readers.sessions_list()]
+    version = digest([(s.pk, word, s.seq // 10, s.desired) for s, word, _ in rows])
+    if is_known(request, version):
+        return nothing_new()
+    context = {"rows": rows, "version": version, "tab": "sessions"}
+    return render(request, "sessions/page.html", context)
 
 
+@session_page("session.start")
 @require_POST
-@permissions.require("session.start")
-def start(request: HttpRequest, name: str) -> HttpResponse:
-    actions.session_start(request.user, session_or_404(name))
-    return _back(request)
+def session_start(request: HttpRequest, session: Session) -> HttpResponse:
+    actions.session_start(request.user, session)
+    return HttpResponse(status=204, headers={"HX-Trigger": "session-changed"})
 
 
-@require_POST
-@permissions.require("session.stop")
-def stop(request: HttpRequest, name: str) -> HttpResponse:
-    actions.session_stop(request.user, session_or_404(name))
-    return _back(request)
-
-
-def _back(request: HttpRequest) -> HttpResponse:
-    target = request.POST.get("next", "")
-    if url_has_allowed_host_and_scheme(target, allowed_hosts=None):
-        return redirect(target)
-    return redirect("sessions")
+@session_page("session.stop")
+def session_stop(request: HttpRequest, session: Session) -> HttpResponse:
+    """GET: the dialog that says what stopping means. POST: stop."""
+    if request.method != "POST":
+        return render(request, "sessions/stop.html", {"session": session})
+    actions.session_stop(request.user, session)
+    return HttpResponse(status=204, headers={"HX-Trigger": "session-changed, close-dialog"})

@@ -1,0 +1,117 @@
+"""What an operator asks of a pod: a dialog that says what will change, the wish, and its answer.
+
+GET shows the dialog, POST writes the wish (`actions`), then the dialog asks for the answer until it is there.
+"""
+
+from __future__ import annotations
+
+import secrets
+from typing import TYPE_CHECKING, Any
+
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_safe
+
+from schedviz.scheduler.framework.steps import Lane
+from schedviz.web import actions, permissions, readers
+from schedviz.web.views.parts import session_page
+
+if TYPE_CHECKING:
+    from django.http import HttpRequest
+
+    from schedviz.web.models import Command, PodState, Session
+
+NAMES_SHOWN = 5
+
+
+@session_page("pod.retry")
+@require_http_methods(["GET", "HEAD", "POST"])
+def pod_retry(request: HttpRequest, session: Session, uid: str) -> HttpResponse:
+    context = _context(session, uid)
+    if request.method == "POST":
+        return _wish(
+            request,
+            lambda key: actions.pod_retry(request.user, session, uid, key=key),
+            "commands/retry.html",
+            context,
+        )
+    pod = context["pod"]
+    context["can"] = pod.lane in (Lane.BACKOFF, Lane.UNSCHEDULABLE)
+    context["n_before"] = readers.active_pods_before(session, pod)
+    return render(request, "commands/retry.html", context)
+
+
+@session_page("pod.move")
+@require_http_methods(["GET", "HEAD", "POST"])
+def pod_move(request: HttpRequest, session: Session, uid: str) -> HttpResponse:
+    context = _context(session, uid)
+    to = request.POST.get("to") or request.GET.get("to") or "top"
+    if to == "n":
+        to = request.POST.get("n") or request.GET.get("n") or "1"
+    context |= _preview(session, context["pod"], to)
+    if request.method == "POST":
+        return _wish(
+            request,
+            lambda key: actions.pod_move(request.user, session, uid, to=to, key=key),
+            "commands/move.html",
+            context,
+        )
+    template = "commands/_preview.html" if "preview" in request.GET else "commands/move.html"
+    return render(request, template, context)
+
+
+@never_cache
+@require_safe
+def command(request: HttpRequest, pk: int) -> HttpResponse:
+    """The answer to a wish, or a part that asks again shortly."""
+    found = readers.command_result(pk)
+    if found is None:
+        raise Http404("There is no such command.")
+    if not permissions.may(request.user, f"pod.{found.verb}", found.session):
+        raise PermissionDenied
+    return render(request, "commands/result.html", _result(found))
+
+
+def _context(session: Session, uid: str) -> dict[str, Any]:
+    pod = readers.pod_by_uid(session, uid)
+    if pod is None:
+        raise Http404("This session knows no such pod (any more).")
+    return {"session": session, "pod": pod, "key": secrets.token_hex(16)}
+
+
+def _preview(session: Session, pod: PodState, to: str) -> dict[str, Any]:
+    """Where the pod is among those of its priority, where it would be, and whom it passes."""
+    band = readers.active_band(session, pod.priority)
+    uids = [row.uid for row in band]
+    if pod.uid not in uids:
+        return {"can": False, "to": to}
+    at, of = uids.index(pod.uid), len(uids)
+    is_number = to.isascii() and to.isdigit() and len(to) < 10
+    wanted = {"top": 1, "bottom": of}.get(to, int(to) if is_number else 1)
+    wanted = min(max(1, wanted), of)
+    passed = band[wanted - 1 : at] if wanted - 1 < at else band[at + 1 : wanted]
+    return {
+        "can": True,
+        "to": to,
+        "position": at + 1,
+        "of": of,
+        "wanted": wanted,
+        "passed": passed[:NAMES_SHOWN],
+        "n_passed": len(passed),
+        "n_more": max(0, len(passed) - NAMES_SHOWN),
+        "is_up": wanted - 1 < at,
+    }
+
+
+def _wish(request: HttpRequest, wish: Any, template: str, context: dict[str, Any]) -> HttpResponse:
+    try:
+        found = wish(request.POST.get("key", ""))
+    except actions.Refused as refused:
+        return render(request, template, context | {"refused": str(refused)}, status=409)
+    return render(request, "commands/result.html", _result(found))
+
+
+def _result(found: Command) -> dict[str, Any]:
+    return {"command": found, "session": found.session, "pod_name": found.args.get("pod", "")}

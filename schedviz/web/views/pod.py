@@ -1,0 +1,60 @@
+"""One pod: where it is and why, what happens next, all its attempts and moves."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from django.http import Http404
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+
+from schedviz.scheduler import plugins
+from schedviz.scheduler.framework.steps import Lane
+from schedviz.web import explanation, readers, words
+from schedviz.web.views.parts import digest, is_known, nothing_new, session_page
+
+if TYPE_CHECKING:
+    from django.http import HttpRequest, HttpResponse
+
+    from schedviz.web.models import PodState, Session
+
+WAITING = (Lane.UNSCHEDULABLE, Lane.BACKOFF, Lane.GATED)
+
+
+@session_page("session.view")
+@require_safe
+def pod(request: HttpRequest, session: Session, uid: str) -> HttpResponse:
+    detail = readers.pod_detail(session, uid)
+    if detail is None:
+        raise Http404("This session knows no such pod (any more).")
+    pod = detail.pod
+    last_move = detail.moves[0].pk if detail.moves else 0
+    outcome = detail.cycles[0].outcome if detail.cycles else ""
+    version = digest(pod.lane, pod.since, pod.rank, pod.attempts, pod.cycle, last_move, outcome)
+    if is_known(request, version):
+        return nothing_new()
+    context = {
+        "session": session,
+        "tab": "pods",
+        "pod": pod,
+        "cycles": detail.cycles,
+        "moves": detail.moves,
+        "told": explanation.explain(session, pod),
+        "wakers": wakers(pod),
+        "version": version,
+        "may_be_retried": pod.lane in (Lane.UNSCHEDULABLE, Lane.BACKOFF),
+        "may_be_moved": pod.lane == Lane.ACTIVE,
+    }
+    return render(request, "pod/page.html", context)
+
+
+def wakers(pod: PodState) -> list[tuple[str, list[str]]]:
+    """For each plugin that refused the pod: the events that may change its mind."""
+    if pod.lane not in WAITING:
+        return []
+    found = []
+    for name in pod.plugins:
+        kind = plugins.IN_TREE.get(name)
+        events = kind().events_to_register() if kind is not None else ()
+        found.append((name, [said for event in events for said in words.wakes(event)]))
+    return found
