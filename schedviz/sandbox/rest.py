@@ -12,7 +12,7 @@ from typing import Any
 import orjson
 from aiohttp import web
 
-from schedviz.kube.kinds import Kind
+from schedviz.kube.kinds import KINDS, Kind
 from schedviz.sandbox import binding, resources, views, watching
 from schedviz.sandbox.discovery import VERSION, discovery
 from schedviz.sandbox.resources import Target
@@ -160,7 +160,8 @@ def _written(storage: Storage, request: web.Request, place: Place, raw: Any) -> 
 
 def _post(storage: Objects, place: Place, body: Object) -> tuple[Object, int]:
     if not place.name and not place.subresource:
-        made = resources.create(storage, place.kind, place.namespace, views.kept(place.kind, body))
+        kept = views.kept(place.kind, body)
+        made = resources.create(storage, KINDS[place.kind.kind], place.namespace, kept)
         return views.shown(place.kind, made), 201
     act = _REQUESTS.get(place.subresource) if place.kind.kind == "Pod" else None
     if act is None:
@@ -186,7 +187,7 @@ _REQUESTS: dict[str, Callable[[Objects, Place, Object], None]] = {
 
 
 def _change(storage: Objects, place: Place, request: web.Request, raw: Any) -> Object:
-    target = Target(place.kind, place.namespace, place.name)
+    target = Target(KINDS[place.kind.kind], place.namespace, place.name)
     if request.method == "PUT":
         body = views.kept(place.kind, raw)
         new = resources.update(storage, target, body, subresource=place.subresource)
