@@ -193,18 +193,18 @@ def parse(name: str, text: str) -> Scenario:
         seed=raw.get("seed", 0),
         namespaces=[str(one) for one in namespaces],
         priority_classes={str(key): value for key, value in classes.items()},
-        nodes=[_read(Nodes, one, f"scenario {name}: {at}") for at, one in _listed(raw, "nodes")],
-        streams=[_read(Stream, one, f"scenario {name}: {at}") for at, one in _listed(raw, "pods")],
+        nodes=[_read(Nodes, one, at) for at, one in _listed(name, raw, "nodes")],
+        streams=[_read(Stream, one, at) for at, one in _listed(name, raw, "pods")],
     )
     _check_names(made)
     return made
 
 
-def _listed(raw: dict[str, Any], key: str) -> list[tuple[str, Any]]:
+def _listed(name: str, raw: dict[str, Any], key: str) -> list[tuple[str, Any]]:
     listed = raw.get(key) or []
     if not isinstance(listed, list):
-        raise ScenarioError(f"{key}: write a list")
-    return [(f"{key}[{number}]", one) for number, one in enumerate(listed)]
+        raise ScenarioError(f"scenario {name}: {key}: write a list")
+    return [(f"scenario {name}: {key}[{number}]", one) for number, one in enumerate(listed)]
 
 
 def _read(cls: type[T], raw: Any, where: str) -> T:
