@@ -14,7 +14,7 @@ from typing import Any
 LABEL_OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist")
 NODE_OPERATORS = (*LABEL_OPERATORS, "Gt", "Lt")
 TOLERATION_OPERATORS = ("Exists", "Equal", "Gt", "Lt")
-_INTEGER = re.compile(r"[+-]?\d+")
+_INTEGER = re.compile(r"[+-]?[0-9]+")
 
 
 class SelectorError(ValueError):

@@ -28,7 +28,8 @@ _SUFFIX: dict[str, Fraction] = {
     "Ei": Fraction(2**60),
 }
 _FORM = re.compile(
-    r"([+-]?)(\d+\.?\d*|\.\d+)(?:(n|u|m|k|Ki|Mi|Gi|Ti|Pi|Ei|M|G|T|P|E)?|[eE]([+-]?\d{1,3}))"
+    r"([+-]?)([0-9]+\.?[0-9]*|\.[0-9]+)"
+    r"(?:(n|u|m|k|Ki|Mi|Gi|Ti|Pi|Ei|M|G|T|P|E)?|[eE]([+-]?[0-9]{1,3}))"
 )
 _MAX = 2**63 - 1
 
