@@ -9,6 +9,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
+from schedviz.scheduler.framework.steps import Lane
 from schedviz.web import actions, permissions, readers
 from schedviz.web.views.parts import digest, is_known, nothing_new, session_page
 
@@ -31,12 +32,22 @@ def home(request: HttpRequest) -> HttpResponse:
 @never_cache
 @require_safe
 def sessions(request: HttpRequest) -> HttpResponse:
-    rows = [(session, *readers.session_status(session)) for session in readers.sessions_list()]
-    version = digest([(s.pk, word, s.seq // 10, s.desired) for s, word, _ in rows])
+    rows = [
+        (session, *readers.session_status(session), _n_waiting(session))
+        for session in readers.sessions_list()
+    ]
+    version = digest([(s.pk, word, s.desired, s.last_cycle, s.counters) for s, word, *_ in rows])
     if is_known(request, version):
         return nothing_new()
     context = {"rows": rows, "version": version, "tab": "sessions"}
     return render(request, "sessions/page.html", context)
+
+
+def _n_waiting(session: Session) -> int | None:
+    """Pods on their way through the queue; None while nothing is known."""
+    lanes = (Lane.ACTIVE, Lane.BACKOFF, Lane.UNSCHEDULABLE, Lane.GATED)
+    known = [session.counters[lane] for lane in lanes if lane in session.counters]
+    return sum(known) if known else None
 
 
 @session_page("session.start")
