@@ -7,6 +7,7 @@ import orjson
 import pytest
 
 from schedviz.web import cycle_page
+from schedviz.web import matrix as matrices
 from tests.web import sample
 
 
@@ -59,9 +60,9 @@ def test_the_totals_add_up():
 
 def test_the_matrix_marks_the_first_failure():
     record = made(names=sample.node_names(30), n_passing=7)
-    matrix = cycle_page.matrix(record)
+    matrix = matrices.matrix(record)
     assert matrix.names[0] == record.chosen
-    firsts = np.isin(matrix.cells, (cycle_page.FIRST, cycle_page.FIRST_NEVER)).sum(axis=1)
+    firsts = np.isin(matrix.cells, (matrices.FIRST, matrices.FIRST_NEVER)).sum(axis=1)
     assert firsts.sum() == 23
     assert set(firsts.tolist()) == {0, 1}
     rejected = [bool(reason) for _, reason in matrix.outcomes]
@@ -72,14 +73,14 @@ def test_a_filter_with_nothing_to_do_keeps_its_column():
     record = made()
     record.steps = [s for s in record.steps if (s.point, s.plugin) != ("Filter", "NodeAffinity")]
     record.first_failure = np.full(6, -1, dtype=np.int16)
-    matrix = cycle_page.matrix(record)
+    matrix = matrices.matrix(record)
     column = matrix.plugins.index("NodeAffinity")
-    assert (matrix.cells[:, column] == cycle_page.SKIPPED).all()
+    assert (matrix.cells[:, column] == matrices.SKIPPED).all()
 
 
 def test_the_frame():
     record = made()
-    matrix = cycle_page.matrix(record)
+    matrix = matrices.matrix(record)
     frame = matrix.frame(record.chosen)
     length = int.from_bytes(frame[:4], "little")
     head = orjson.loads(frame[4 : 4 + length])
@@ -90,7 +91,7 @@ def test_the_frame():
 def test_without_detail_there_is_neither_matrix_nor_score():
     record = made()
     record.first_failure = record.feasible = record.totals = None
-    assert cycle_page.matrix(record) is None
+    assert matrices.matrix(record) is None
     assert cycle_page.scoring(record, limit=5) is None
     assert cycle_page.funnel(record) == []
 

@@ -10,6 +10,7 @@ from django.views.decorators.http import require_safe
 
 from schedviz.scheduler.framework.steps import Outcome
 from schedviz.web import cycle_page, explanation, frames, readers
+from schedviz.web import matrix as matrices
 from schedviz.web.strip import strip
 from schedviz.web.views.parts import digest, is_known, nothing_new, session_page
 
@@ -35,7 +36,7 @@ def cycle(request: HttpRequest, session: Session, number: int) -> HttpResponse:
         return nothing_new()
     show_all = request.GET.get("scores") == "all"
     before, after = readers.attempts_beside(session, row)
-    matrix = cycle_page.matrix(record)
+    matrix = matrices.matrix(record)
     context = {
         "session": session,
         "tab": "cycles",
@@ -55,7 +56,7 @@ def cycle(request: HttpRequest, session: Session, number: int) -> HttpResponse:
         "groups": cycle_page.groups(record),
         "matrix": matrix,
         "is_drawn": matrix is not None and len(matrix.names) > HTML_NODES,
-        "symbols": list(zip(cycle_page.SYMBOLS, cycle_page.MEANINGS, strict=True)),
+        "symbols": list(zip(matrices.SYMBOLS, matrices.MEANINGS, strict=True)),
     }
     return render(request, "cycle/page.html", context)
 
@@ -65,7 +66,7 @@ def cycle(request: HttpRequest, session: Session, number: int) -> HttpResponse:
 def matrix(request: HttpRequest, session: Session, number: int) -> HttpResponse:
     """The matrix as a binary frame, for the canvas."""
     record = _find(session, number).record
-    found = cycle_page.matrix(record)
+    found = matrices.matrix(record)
     if found is None:
         raise Http404(f"Cycle {number} has no filter verdicts.")
     return HttpResponse(found.frame(record.chosen), content_type="application/octet-stream")
