@@ -13,8 +13,8 @@ from schedviz.kube.objects import KubeObject, Node, Pod
 from schedviz.scheduler.cache import Cache
 from schedviz.scheduler.framework.cluster_event import ActionType, ClusterEvent
 from schedviz.scheduler.framework.node_info import QueuedPodInfo
-from schedviz.scheduler.framework.steps import Change, Lane, Move
-from schedviz.scheduler.queue import SchedulingQueue, ref
+from schedviz.scheduler.framework.steps import Change, Lane, Move, PodRef
+from schedviz.scheduler.queue import SchedulingQueue
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +112,7 @@ def _gone(pod: Pod | None, world: World, now: float) -> list[Move]:
         world.cache.remove_pod(pod.uid)
         moves += world.queue.move_all(ClusterEvent("AssignedPod", ActionType.DELETE), now, pod.key)
         if world.is_ours(pod.scheduler_name):
-            moves.append(Move(now, ref(pod), Lane.BOUND, Lane.GONE, "AssignedPodDelete"))
+            moves.append(Move(now, PodRef.of(pod), Lane.BOUND, Lane.GONE, "AssignedPodDelete"))
     return moves
 
 

@@ -26,7 +26,7 @@ from sortedcontainers import SortedKeyList
 
 from schedviz.kube.objects import Pod
 from schedviz.scheduler.framework.cluster_event import ClusterEvent
-from schedviz.scheduler.framework.node_info import QueuedPodInfo
+from schedviz.scheduler.framework.node_info import QueueConfig, QueuedPodInfo
 from schedviz.scheduler.framework.status import Status
 from schedviz.scheduler.framework.steps import Lane, Move, PodRef
 
@@ -43,15 +43,6 @@ TRANSITIONS: dict[Lane | None, frozenset[Lane]] = {
     ),
 }
 FLUSH_LEFTOVERS_SECONDS = 30.0
-
-
-@dataclass(frozen=True, slots=True)
-class QueueConfig:
-    """Upstream's defaults, in seconds."""
-
-    initial_backoff_seconds: float = 1.0
-    max_backoff_seconds: float = 10.0
-    max_in_unschedulable_seconds: float = 300.0
 
 
 @dataclass(slots=True)
@@ -156,7 +147,7 @@ class SchedulingQueue:
             return []
         source = self._leave(queued)
         self._drop(uid)
-        return [Move(now, ref(queued.pod), source, Lane.GONE, cause)]
+        return [Move(now, PodRef.of(queued.pod), source, Lane.GONE, cause)]
 
     def move_all(self, event: ClusterEvent, now: float, detail: str = "") -> list[Move]:
         """Wake the unschedulable pods that this event may help; pods in flight remember it."""
@@ -374,7 +365,7 @@ class SchedulingQueue:
             self._backoff.add(queued.uid)
         elif target is Lane.UNSCHEDULABLE and self._next_leftovers is None:
             self._next_leftovers = now + FLUSH_LEFTOVERS_SECONDS
-        return Move(now, ref(queued.pod), source, target, cause, detail)
+        return Move(now, PodRef.of(queued.pod), source, target, cause, detail)
 
     def _put(self, uid: str, lane: Lane) -> None:
         before = self._where.get(uid)
@@ -404,7 +395,3 @@ class SchedulingQueue:
         keys = [self._queue_key(self._pods[uid]) for uid in self._active]
         assert keys == sorted(keys), "activeQ is out of order"
         assert all(self._pods[uid].retry_at is not None for uid in self._backoff)
-
-
-def ref(pod: Pod) -> PodRef:
-    return PodRef(pod.namespace, pod.name, pod.uid, pod.resource_version)

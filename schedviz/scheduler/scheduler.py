@@ -8,7 +8,6 @@ Nothing that arrives makes it raise: bad objects and unknown commands come back 
 from __future__ import annotations
 
 from collections.abc import Generator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from schedviz.kube.objects import Pod
@@ -16,7 +15,7 @@ from schedviz.scheduler import binding, commands, event_handlers, schedule_one, 
 from schedviz.scheduler.binding import Binding
 from schedviz.scheduler.cache import Cache
 from schedviz.scheduler.event_handlers import World
-from schedviz.scheduler.framework.node_info import QueuedPodInfo
+from schedviz.scheduler.framework.node_info import QueueConfig, QueuedPodInfo
 from schedviz.scheduler.framework.runtime import Framework
 from schedviz.scheduler.framework.steps import (
     Bind,
@@ -35,20 +34,11 @@ from schedviz.scheduler.framework.steps import (
     Reply,
     Step,
 )
-from schedviz.scheduler.queue import QueueConfig, SchedulingQueue, ref
+from schedviz.scheduler.queue import SchedulingQueue
 from schedviz.scheduler.schedule_one import Attempt, Rng
-from schedviz.scheduler.views import NodeView, PodView
+from schedviz.scheduler.views import NodeView, PodView, Remembered
 
 Output = Move | Effect | CommandResult | CycleRecord
-
-
-@dataclass(frozen=True, slots=True)
-class Remembered:
-    """What an earlier holder of the session left about a waiting pod."""
-
-    attempts: int = 0
-    rank: float | None = None
-    moved_by: str = ""
 
 
 class Scheduler:
@@ -62,8 +52,6 @@ class Scheduler:
         first_cycle: int = 1,
         config: QueueConfig | None = None,
     ) -> None:
-        if not profiles:
-            raise ValueError("a scheduler needs at least one scheduler name")
         self._profiles = dict(profiles)
         first = next(iter(self._profiles.values()))
         self._queue = SchedulingQueue(
@@ -180,9 +168,9 @@ class Scheduler:
         pod = change.new
         if isinstance(pod, Pod) and pod.node_name and pod.uid in self._remembered:
             self._remembered.pop(pod.uid)
-            self._settle(Lane.BOUND, ref(pod), now, pod=pod, node_name=pod.node_name)
+            self._settle(Lane.BOUND, PodRef.of(pod), now, pod=pod, node_name=pod.node_name)
             moves.append(
-                Move(now, ref(pod), Lane.BINDING, Lane.BOUND, "AssignedPodAdd", pod.node_name)
+                Move(now, PodRef.of(pod), Lane.BINDING, Lane.BOUND, "AssignedPodAdd", pod.node_name)
             )
         return moves
 
@@ -221,7 +209,7 @@ class Scheduler:
         nodes = self._cache.update_snapshot()
         record = CycleRecord(
             number=self._next_cycle,
-            pod=ref(queued.pod),
+            pod=PodRef.of(queued.pod),
             attempt=queued.attempts,
             priority=queued.pod.priority,
             scheduler_name=framework.scheduler_name,
@@ -236,6 +224,18 @@ class Scheduler:
         )
         if not attempt.chosen:
             return self._noted(outputs + self._not_chosen(queued, attempt, now))
+        return (yield from self._place(framework, queued, attempt, outputs, now))
+
+    def _place(
+        self,
+        framework: Framework,
+        queued: QueuedPodInfo,
+        attempt: Attempt,
+        outputs: list[Output],
+        now: float,
+    ) -> Generator[Step, None, list[Output]]:
+        """Assume the pod on its node and begin to bind it."""
+        record = attempt.record
         pod = schedule_one.placed(queued.pod, attempt.chosen)
         self._queue.done(pod.uid)
         self._cache.assume_pod(pod, attempt.chosen)
@@ -290,8 +290,6 @@ class Scheduler:
             self._effect(record, event),
             self._effect(record, PatchPodStatus(record.pod, condition)),
         ]
-
-    # ---- the binding cycle -----------------------------------------------------------------------------------------
 
     def _await(self, held: Binding, action: Bind) -> Effect:
         effect = self._effect(held.record, action)
@@ -372,8 +370,6 @@ class Scheduler:
             *moves,
             *self._tell_failure(record, queued.pod),
         ]
-
-    # ---- bookkeeping -----------------------------------------------------------------------------------------------
 
     def _effect(
         self, record: CycleRecord, action: Bind | PatchPodStatus | CreateEvent | DeletePod

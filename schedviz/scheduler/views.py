@@ -11,6 +11,15 @@ from schedviz.scheduler.framework.node_info import NodeInfo, QueuedPodInfo
 from schedviz.scheduler.framework.steps import Lane
 
 
+@dataclass(frozen=True, slots=True)
+class Remembered:
+    """What an earlier holder of the session left about a waiting pod."""
+
+    attempts: int = 0
+    rank: float | None = None
+    moved_by: str = ""
+
+
 @dataclass(slots=True)
 class PodView:
     """Moments are seconds since the epoch; `plugins`: who refused the pod last."""

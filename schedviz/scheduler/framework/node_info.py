@@ -98,3 +98,12 @@ class QueuedPodInfo:
     @property
     def uid(self) -> str:
         return self.pod.uid
+
+
+@dataclass(frozen=True, slots=True)
+class QueueConfig:
+    """How long pods wait, in seconds; upstream's defaults."""
+
+    initial_backoff_seconds: float = 1.0
+    max_backoff_seconds: float = 10.0
+    max_in_unschedulable_seconds: float = 300.0

@@ -107,6 +107,10 @@ class PodRef:
     uid: str
     resource_version: str = ""
 
+    @classmethod
+    def of(cls, pod: KubeObject) -> PodRef:
+        return cls(pod.namespace, pod.name, pod.uid, pod.resource_version)
+
     @property
     def key(self) -> str:
         return f"{self.namespace}/{self.name}"
