@@ -55,7 +55,11 @@ def watching(sandbox: Running, path: str, **params: Any) -> Iterator[Iterator[di
         timeout=SECONDS,
     ) as answer:
         assert answer.status_code == 200, answer.text
-        yield (json.loads(line) for line in answer.iter_lines(chunk_size=1) if line)
+        yield events_of(answer)
+
+
+def events_of(answer: requests.Response) -> Iterator[dict[str, Any]]:
+    return (json.loads(line) for line in answer.iter_lines(chunk_size=1) if line)
 
 
 def first(
