@@ -36,6 +36,8 @@ def on_create(storage: Objects, kind: Kind, new: Object) -> None:
         status = new["status"] = dict(new.get("status") or {})
         if "allocatable" not in status and "capacity" in status:
             status["allocatable"] = dict(status["capacity"])
+        if not status.get("conditions"):
+            status["conditions"] = [_ready()]  # the kubelet that is played is there at once
     elif kind.kind == "Namespace":
         new["spec"] = {"finalizers": ["kubernetes"]}
         new["status"] = {"phase": "Active"}
@@ -45,6 +47,19 @@ def on_create(storage: Objects, kind: Kind, new: Object) -> None:
     elif kind.kind == "PriorityClass":
         new.setdefault("value", 0)
         new.setdefault("preemptionPolicy", "PreemptLowerPriority")
+
+
+def _ready() -> dict[str, Any]:
+    """A node's conditions say when they were heard of last; a pod's do not."""
+    moment = timestamp()
+    return {
+        "type": "Ready",
+        "status": "True",
+        "reason": "KubeletReady",
+        "message": "kubelet is posting ready status",
+        "lastHeartbeatTime": moment,
+        "lastTransitionTime": moment,
+    }
 
 
 def pod_spec(spec: dict[str, Any]) -> dict[str, Any]:
