@@ -17,7 +17,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from django.template import Context
 from django.template.loader import get_template
 from django.urls import reverse
 from sortedcontainers import SortedList
@@ -75,8 +74,8 @@ class Board:
         self._drawn: dict[str, Drawn] = {}
         self._rates: deque[tuple[int, float]] = deque(maxlen=RATES_KEPT)
         self._cycle: tuple[int, str, str] = (-1, "", "")  # number, outcome, html
-        self._row = get_template("board/_row.html").template
-        self._pieces = get_template("board/_pieces.html").template
+        self._row = get_template("board/_row.html")
+        self._pieces = get_template("board/_pieces.html")
 
     # ---- taking news in ------------------------------------------------------------------------------------------
 
@@ -153,7 +152,7 @@ class Board:
             "url": f"{self.base}pods/{quote(row['uid'], safe='')}/",
             "reason": short_reason(row["message"]),
         }
-        return Drawn(row, name, self._row.render(Context(context)))
+        return Drawn(row, name, self._row.render(context))
 
     def n_rows(self, lane: str) -> int:
         return len(self._lanes[lane])
@@ -176,7 +175,7 @@ class Board:
             "is_cluster_down": cluster.get("connected") is False,
             "base": self.base,
         }
-        text = self._pieces.render(Context(context))
+        text = self._pieces.render(context)
         pieces = dict(part.strip().split("\n", 1) for part in text.split("<!--piece-->")[1:])
         pieces["cycle"] = self._cycle_html(state)
         pieces["node-summary"] = self.nodes.summary(state.cycle)
@@ -192,7 +191,7 @@ class Board:
         number, outcome = (cycle["number"], cycle["outcome"]) if cycle else (0, "")
         if self._cycle[:2] != (number, outcome):
             context = {"cycle": cycle, "strip": strip(cycle) if cycle else None, "base": self.base}
-            html = get_template("board/_cycle.html").template.render(Context(context))
+            html = get_template("board/_cycle.html").render(context)
             self._cycle = (number, outcome, html)
         return self._cycle[2]
 

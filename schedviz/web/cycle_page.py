@@ -172,7 +172,7 @@ def scoring(record: CycleRecord, *, limit: int) -> Scoring | None:
     chosen = names.index(record.chosen) if record.chosen in names else -1
     order = sorted(range(len(names)), key=lambda i: (i != chosen, -int(record.totals[i])))  # type: ignore[index]
     widest = max(1, int(record.totals.max()))
-    rows = []
+    rows: list[ScoreRow] = []
     for i in order[:limit]:
         parts = [_part(step, i) for step in steps]
         segments = _segments(steps, parts, widest) if len(rows) < STACKED else []

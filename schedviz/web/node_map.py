@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import orjson
-from django.template import Context
 from django.template.loader import get_template
 
 if TYPE_CHECKING:
@@ -51,7 +50,7 @@ class NodeMap:
         self._verdicts: tuple[int, int, bytes] = (-1, -1, b"")
         self.version = 0
         """Grows when nodes come, go or change their zone."""
-        self._tile = get_template("board/_tile.html").template
+        self._tile = get_template("board/_tile.html")
 
     def take(self, rows: dict[str, Row], changed: Iterable[str]) -> None:
         if rows is self._rows and not changed:
@@ -100,7 +99,7 @@ class NodeMap:
             "cpu_part": share(row, "cpu") * 100,
             "memory_part": share(row, "memory") * 100,
         }
-        return self._tile.render(Context(context))
+        return self._tile.render(context)
 
     def tiles(self) -> dict[str, str]:
         return {name: self.tile(name) for _, names in self._zones for name in names}
@@ -113,16 +112,20 @@ class NodeMap:
             else [(zone, [self.tile(name) for name in names]) for zone, names in self._zones]
         )
         context = {"zones": zones, "is_canvas": self.is_canvas, "n_nodes": len(self._rows)}
-        return get_template("board/_map.html").template.render(Context(context))
+        return get_template("board/_map.html").render(context)
 
     def summary(self, cycle: dict[str, Any] | None) -> str:
         """In words, for everybody and for screen readers in the canvas' place."""
-        context = {"n_nodes": len(self._rows), "cycle": cycle, "n_zones": len(self._zones)}
+        context: dict[str, Any] = {
+            "n_nodes": len(self._rows),
+            "cycle": cycle,
+            "n_zones": len(self._zones),
+        }
         if cycle:
             codes = [code for _, code in cycle["rejected"].values()]
-            context["n_never"] = sum(code == NEVER_CODE for code in codes)
-            context["n_not_yet"] = len(codes) - context["n_never"]
-        return get_template("board/_node_summary.html").template.render(Context(context))
+            n_never = sum(code == NEVER_CODE for code in codes)
+            context |= {"n_never": n_never, "n_not_yet": len(codes) - n_never}
+        return get_template("board/_node_summary.html").render(context)
 
     # ---- frames ----------------------------------------------------------------------------------------------------
 

@@ -9,6 +9,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from schedviz.web import permissions, readers
+from schedviz.web.views.parts import wants_rows
 
 if TYPE_CHECKING:
     from django.http import HttpRequest, HttpResponse
@@ -25,5 +26,5 @@ def audit(request: HttpRequest) -> HttpResponse:
         "page": readers.audit_page(after=after, user=user),
         "user_name": user,
     }
-    template = "audit/rows.html" if request.htmx and after is not None else "audit/page.html"
+    template = "audit/rows.html" if wants_rows(request) else "audit/page.html"
     return render(request, template, context)

@@ -9,7 +9,7 @@ from django.views.decorators.http import require_safe
 
 from schedviz.scheduler.framework.steps import Outcome
 from schedviz.web import readers
-from schedviz.web.views.parts import nothing_new, session_page
+from schedviz.web.views.parts import nothing_new, session_page, wants_rows
 
 if TYPE_CHECKING:
     from django.http import HttpRequest, HttpResponse
@@ -39,7 +39,7 @@ def cycles(request: HttpRequest, session: Session) -> HttpResponse:
         "ring": readers.ring_state(session),
         "newest": session.last_cycle,
     }
-    template = "cycles/rows.html" if request.htmx and after is not None else "cycles/page.html"
+    template = "cycles/rows.html" if wants_rows(request) else "cycles/page.html"
     return render(request, template, context)
 
 

@@ -9,7 +9,7 @@ from django.views.decorators.http import require_safe
 
 from schedviz.web import readers
 from schedviz.web.node_map import share
-from schedviz.web.views.parts import session_page
+from schedviz.web.views.parts import session_page, wants_rows
 
 if TYPE_CHECKING:
     from django.http import HttpRequest, HttpResponse
@@ -32,7 +32,7 @@ def nodes(request: HttpRequest, session: Session) -> HttpResponse:
         "rows": [(node, _use(node)) for node in page.rows],
         "q": text,
     }
-    template = "nodes/rows.html" if request.htmx and after is not None else "nodes/page.html"
+    template = "nodes/rows.html" if wants_rows(request) else "nodes/page.html"
     return render(request, template, context)
 
 

@@ -43,6 +43,11 @@ def find_session(name: str) -> Session:
     return session
 
 
+def wants_rows(request: HttpRequest) -> bool:
+    """The page is there already: only the next rows of its table are asked for."""
+    return request.headers.get("HX-Request") == "true" and "after" in request.GET
+
+
 def digest(*facts: Any) -> str:
     """A short name for what a page shows: a poll that already knows it is answered with nothing."""
     return hashlib.blake2b(repr(facts).encode(), digest_size=8).hexdigest()

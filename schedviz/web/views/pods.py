@@ -8,7 +8,7 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from schedviz.web import readers, words
-from schedviz.web.views.parts import session_page
+from schedviz.web.views.parts import session_page, wants_rows
 
 if TYPE_CHECKING:
     from django.http import HttpRequest, HttpResponse
@@ -36,5 +36,5 @@ def pods(request: HttpRequest, session: Session) -> HttpResponse:
         "lane": lane,
         "q": text,
     }
-    template = "pods/rows.html" if request.htmx and after is not None else "pods/page.html"
+    template = "pods/rows.html" if wants_rows(request) else "pods/page.html"
     return render(request, template, context)
