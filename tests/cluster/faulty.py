@@ -74,6 +74,7 @@ class FaultyServer:
         self._lose_answers = 0
         self._runner: web.AppRunner | None = None
         self.url = ""
+        self.is_down = False
 
     async def __aenter__(self) -> FaultyServer:
         app = web.Application()
@@ -145,6 +146,9 @@ class FaultyServer:
         for _, queue in self.watches:
             queue.put_nowait(raw)
 
+    def watched(self, plural: str) -> bool:
+        return any(request.path.endswith(plural) for request, _ in self.watches)
+
     def seen(self, method: str, path: str = "") -> list[tuple[str, str, dict[str, str], Any]]:
         return [one for one in self.requests if one[0] == method and one[1].endswith(path)]
 
@@ -162,6 +166,8 @@ class FaultyServer:
         self.requests.append((request.method, request.path, dict(request.query), body))
         self.tokens.add(request.headers.get("Authorization", ""))
         self.bell.ring()
+        if self.is_down:
+            return await refuse(503, "Down")(request)
         if self.faults:
             return await self.faults.popleft()(request)
         if "watch" in request.query:
@@ -202,12 +208,14 @@ class FaultyServer:
         queue: asyncio.Queue[bytes] = asyncio.Queue()
         self.watches.append((request, queue))
         for version, kind, raw in self._events:
-            if version > since:
+            if version > since and _is_of(request, raw):
                 queue.put_nowait(_line(kind, raw))
         self.bell.ring()
         try:
             while line := await queue.get():
                 await response.write(line)
+        except ConnectionResetError:
+            pass  # broken by the test
         finally:
             self.watches = [one for one in self.watches if one[1] is not queue]
             self.bell.ring()
@@ -237,7 +245,13 @@ class FaultyServer:
     def _tell(self, kind: str, raw: dict[str, Any]) -> None:
         made = copy.deepcopy(raw)
         self._events.append((self._version, kind, made))
-        self.send(_line(kind, made))
+        for request, queue in self.watches:
+            if _is_of(request, made):
+                queue.put_nowait(_line(kind, made))
+
+
+def _is_of(request: web.Request, raw: dict[str, Any]) -> bool:
+    return request.path.endswith(f"/{raw['kind'].lower()}s")
 
 
 def _line(kind: str, raw: dict[str, Any]) -> bytes:
