@@ -11,6 +11,7 @@ the page, so that the same text serves everybody for as long as the row itself s
 from __future__ import annotations
 
 import hashlib
+import re
 import time
 from collections import deque
 from dataclasses import dataclass, field
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 ROWS_SHOWN = 40
 RATES_KEPT = 60
 SPARK_HEIGHT = 14
+COUNTED = re.compile(r"\d{1,9} .+?(?=, \d+ |$)")
 Row = dict[str, Any]
 
 
@@ -257,9 +259,14 @@ def status_word(state: BoardState) -> str:
 
 
 def short_reason(message: str) -> str:
-    """kube-scheduler's sentence without its first half: `12 Insufficient cpu, 3 node(s) had untolerated taint(s)`."""
+    """kube-scheduler's sentence without its first half, the most frequent reason first:
+    `12 Insufficient cpu, 3 node(s) had untolerated taint(s)`."""
     head, colon, rest = message.partition(" nodes are available: ")
-    return rest.rstrip(".") if colon and head.startswith("0/") else message
+    if not colon or not head.startswith("0/"):
+        return message
+    counted = COUNTED.findall(rest.rstrip("."))
+    counted.sort(key=lambda reason: -int(reason.split(" ", 1)[0]))
+    return ", ".join(counted) or rest
 
 
 def spark(values: list[float]) -> str:

@@ -43,7 +43,8 @@ LANES: dict[str, LaneWords] = {
             Lane.BACKOFF,
             "Backoff",
             "next retry first",
-            "Pods that failed lately and will be tried again. The wait doubles with each attempt: 1 s to 10 s.",
+            "Pods that failed lately and will be tried again. The wait doubles with each attempt, "
+            "from 1 s to 10 s; it is cut short when nothing is active.",
             "Nothing waits for a retry.",
         ),
         LaneWords(

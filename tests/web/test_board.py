@@ -183,6 +183,11 @@ def test_a_cluster_that_is_silent_is_said():
         pytest.param(
             "0/3 nodes are available: 3 Insufficient cpu.", "3 Insufficient cpu", id="shortened"
         ),
+        pytest.param(
+            "0/9 nodes are available: 2 node(s) had a, b, 7 Insufficient cpu.",
+            "7 Insufficient cpu, 2 node(s) had a, b",
+            id="the most frequent first",
+        ),
         pytest.param("something else", "something else", id="left as it is"),
     ],
 )
