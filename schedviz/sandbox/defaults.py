@@ -36,6 +36,10 @@ def on_create(storage: Objects, kind: Kind, new: Object) -> None:
         status = new["status"] = dict(new.get("status") or {})
         if "allocatable" not in status and "capacity" in status:
             status["allocatable"] = dict(status["capacity"])
+        conditions = status.get("conditions") or []
+        if not any(one.get("type") == "Ready" for one in conditions):  # the kubelet's first report
+            ready = condition("Ready", "True", reason="KubeletReady")
+            status["conditions"] = [*conditions, ready]
         if not status.get("conditions"):
             status["conditions"] = [_ready()]  # the kubelet that is played is there at once
     elif kind.kind == "Namespace":
