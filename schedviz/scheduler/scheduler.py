@@ -237,6 +237,7 @@ class Scheduler:
         """Assume the pod on its node and begin to bind it."""
         record = attempt.record
         pod = schedule_one.placed(queued.pod, attempt.chosen)
+        self._queue.assume(pod.uid)
         self._queue.done(pod.uid)
         self._cache.assume_pod(pod, attempt.chosen)
         held = Binding(framework, queued, pod, attempt)
@@ -363,10 +364,9 @@ class Scheduler:
             return [record, Move(now, record.pod, Lane.BINDING, Lane.GONE, "PodDelete"), *moves]
         queued.message = why
         queued.unschedulable_plugins = set(held.rejected_by)
-        self._queue.readmit(queued, now)
         return [
             record,
-            *self._queue.add_unschedulable(queued, now),
+            *self._queue.add_unschedulable(queued, now, source=Lane.BINDING),
             *moves,
             *self._tell_failure(record, queued.pod),
         ]

@@ -1,0 +1,55 @@
+"""What happened in the cluster while pods were in flight, that is from their pop until their attempt is over.
+
+Used by `scheduling_queue`: a pod that comes back rejected must not sleep through an event that came meanwhile. Mirrors
+inFlightPods and inFlightEvents of pkg/scheduler/backend/queue/active_queue.go (v1.36): one shared log, and each pod
+remembers how long it was when the pod left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from schedviz.scheduler.framework.cluster_event import ClusterEvent
+
+
+@dataclass(slots=True)
+class _Flight:
+    began: int
+    own: list[ClusterEvent] = field(default_factory=list)
+
+
+class InFlight:
+    """Pods by uid."""
+
+    def __init__(self) -> None:
+        self._flights: dict[str, _Flight] = {}
+        self._log: list[tuple[ClusterEvent, str]] = []
+
+    def __contains__(self, uid: str) -> bool:
+        return uid in self._flights
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._flights)
+
+    def begin(self, uid: str) -> None:
+        self._flights[uid] = _Flight(len(self._log))
+
+    def note(self, event: ClusterEvent, detail: str) -> None:
+        """Something happened that any of them may have to hear of."""
+        if self._flights:
+            self._log.append((event, detail))
+
+    def note_own(self, uid: str, events: Iterable[ClusterEvent]) -> None:
+        """The pod itself changed."""
+        self._flights[uid].own.extend(events)
+
+    def end(self, uid: str) -> list[tuple[ClusterEvent, str]]:
+        """The attempt is over: what happened meanwhile, with what it happened to."""
+        flight = self._flights.pop(uid, None)
+        if flight is None:
+            return []
+        happened = [(event, "the pod itself") for event in flight.own] + self._log[flight.began :]
+        if not self._flights:
+            self._log.clear()
+        return happened

@@ -1,0 +1,376 @@
+"""The scheduling queue: who may be scheduled next, who waits, for what, and until when.
+
+Every change of place comes out as a Move with its cause; `lanes` draws the places. Mirrors
+pkg/scheduler/backend/queue/scheduling_queue.go (v1.36). Left out on purpose: locks, metrics, moveRequestCycle (upstream
+needs it only when QueueingHints are off) and, so far, the hint functions: an event that a plugin registered for wakes
+every pod that this plugin refused.
+
+Assumption: `now` never goes back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from schedviz.kube.objects import Pod
+from schedviz.scheduler.framework.cluster_event import ClusterEvent
+from schedviz.scheduler.framework.node_info import QueueConfig, QueuedPodInfo
+from schedviz.scheduler.framework.status import Status
+from schedviz.scheduler.framework.steps import Lane, Move, PodRef
+from schedviz.scheduler.queue import lanes
+from schedviz.scheduler.queue.active_queue import ActiveQueue, QueueKey
+from schedviz.scheduler.queue.backoff_queue import BackoffQueue
+from schedviz.scheduler.queue.in_flight import InFlight
+from schedviz.scheduler.queue.lanes import QUEUED
+from schedviz.scheduler.queue.waiting_pods import WaitingPods
+
+FLUSH_LEFTOVERS_SECONDS = 30.0
+RANK_STEP = 1e-5
+"""Between pods that arrive at the same moment: ranks never tie, and there is room to put a pod between two."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Why:
+    """A Move's moment and reason. source: where the pod comes from when it is in none of the queue's lanes."""
+
+    now: float
+    cause: str
+    detail: str = ""
+    source: Lane | None = None
+
+
+class SchedulingQueue:
+    """Pods are known by uid. queue_key, pre_enqueue: the profile's; events_of: plugin -> what may help its pods
+    (empty: anything)."""
+
+    def __init__(
+        self,
+        *,
+        queue_key: QueueKey,
+        pre_enqueue: Callable[[Pod], Status],
+        events_of: Mapping[str, tuple[ClusterEvent, ...]],
+        config: QueueConfig,
+    ) -> None:
+        self._pre_enqueue = pre_enqueue
+        self._events_of = dict(events_of)
+        self._interested: dict[ClusterEvent, frozenset[str]] = {}
+        self._config = config
+        self._pods: dict[str, QueuedPodInfo] = {}
+        self._where: dict[str, Lane] = {}
+        self._active = ActiveQueue(queue_key)
+        self._backoff = BackoffQueue(
+            queue_key,
+            initial_seconds=config.initial_backoff_seconds,
+            max_seconds=config.max_backoff_seconds,
+        )
+        self._unschedulable = WaitingPods()
+        self._gated = WaitingPods()
+        self._scheduling: dict[str, None] = {}
+        self._in_flight = InFlight()
+        self._next_leftovers: float | None = None
+        self._last_rank = 0.0
+        self.touched: set[str] = set()
+        """Pods that changed without a Move; whoever shows pods empties it."""
+
+    # ---- reading ---------------------------------------------------------------------------------------------------
+
+    def lane(self, uid: str) -> Lane | None:
+        return self._where.get(uid)
+
+    def get(self, uid: str) -> QueuedPodInfo | None:
+        return self._pods.get(uid)
+
+    def __len__(self) -> int:
+        return len(self._pods)
+
+    def uids(self, lane: Lane) -> Iterator[str]:
+        """In the order of the lane; active: the next one first."""
+        places: dict[Lane, Iterable[str]] = {
+            Lane.ACTIVE: self._active,
+            Lane.BACKOFF: self._backoff,
+            Lane.UNSCHEDULABLE: self._unschedulable,
+            Lane.GATED: self._gated,
+            Lane.SCHEDULING: self._scheduling,
+        }
+        return iter(places[lane])
+
+    def counts(self) -> dict[Lane, int]:
+        return {
+            Lane.GATED: len(self._gated),
+            Lane.UNSCHEDULABLE: len(self._unschedulable),
+            Lane.BACKOFF: len(self._backoff),
+            Lane.ACTIVE: len(self._active),
+            Lane.SCHEDULING: len(self._scheduling),
+        }
+
+    def position(self, uid: str) -> tuple[int, int]:
+        """(place among the active pods of its priority, from 1; how many they are)."""
+        return self._active.position(self._pods[uid])
+
+    def next_due(self) -> float | None:
+        """When `flush` next has something to do."""
+        due = [self._backoff.next_due(), self._next_leftovers]
+        return min((moment for moment in due if moment is not None), default=None)
+
+    # ---- the world -------------------------------------------------------------------------------------------------
+
+    def add(self, pod: Pod, now: float, *, known: QueuedPodInfo | None = None) -> list[Move]:
+        """A pending pod arrived. `known`: what a takeover remembers of it."""
+        if pod.uid in self._pods:
+            return self.update(pod, now)
+        queued = known or QueuedPodInfo(pod, timestamp=now, rank=self._next_rank(now))
+        queued.pod = pod
+        self._pods[pod.uid] = queued
+        return [self._admit(queued, Lane.ACTIVE, _Why(now, "PodAdd"))]
+
+    def update(self, pod: Pod, now: float, events: Iterable[ClusterEvent] = ()) -> list[Move]:
+        """The pod changed. `events`: what in it changed; a waiting pod moves only if that may help it."""
+        queued = self._pods[pod.uid]
+        where = self._where[pod.uid]
+        if where is Lane.ACTIVE:  # its place may depend on what changed
+            self._active.remove(queued)
+            queued.pod = pod
+            self._active.add(queued)
+            return []
+        before, queued.pod = queued.pod, pod
+        if where is Lane.SCHEDULING:
+            self._in_flight.note_own(pod.uid, events)
+        elif where is Lane.GATED and pod.scheduling_gates != before.scheduling_gates:
+            return self._ungate(queued, _Why(now, "PodUpdate"))
+        elif where is Lane.UNSCHEDULABLE:
+            for event in events:
+                helped = self._helped(queued, event)
+                if helped:
+                    why = _Why(now, event.label, f"the pod itself ({helped})")
+                    return [self._wake(queued, event, why)]
+        return []
+
+    def delete(
+        self,
+        uid: str,
+        now: float,
+        cause: str = "PodDelete",
+        *,
+        target: Lane = Lane.GONE,
+        detail: str = "",
+    ) -> list[Move]:
+        """The pod needs no scheduling any more: it is gone, or (`target`) bound or unreadable."""
+        queued = self._pods.get(uid)
+        if queued is None:
+            return []
+        source = self._leave(queued)
+        lanes.check(queued.pod, source, target)
+        self._in_flight.end(uid)
+        del self._pods[uid]
+        return [Move(now, PodRef.of(queued.pod), source, target, cause, detail)]
+
+    def move_all(self, event: ClusterEvent, now: float, detail: str = "") -> list[Move]:
+        """Wake the waiting pods that this event may help; pods in flight hear of it when they come back."""
+        self._in_flight.note(event, detail)
+        plugins = self._plugins_for(event)
+        if not plugins:
+            return []
+        moves = []
+        for queued in self._gated.of(plugins):
+            moves += self._ungate(queued, _Why(now, event.label, detail))
+        for queued in self._unschedulable.of(plugins):
+            helped = f"{detail} ({self._helped(queued, event)})"
+            moves.append(self._wake(queued, event, _Why(now, event.label, helped)))
+        return moves
+
+    # ---- time ------------------------------------------------------------------------------------------------------
+
+    def flush(self, now: float) -> list[Move]:
+        """Backoffs that are over; every 30 s the pods that waited 5 minutes for an event."""
+        moves = [
+            self._move(queued, Lane.ACTIVE, _Why(now, "BackoffComplete"))
+            for queued in self._backoff.completed(now)
+        ]
+        if self._next_leftovers is None or now < self._next_leftovers:
+            return moves
+        limit = now - self._config.max_in_unschedulable_seconds
+        for queued in self._unschedulable.since(limit):
+            moves.append(self._move_gently(queued, _Why(now, "UnschedulableTimeout")))
+        self._next_leftovers = now + FLUSH_LEFTOVERS_SECONDS if self._unschedulable else None
+        return moves
+
+    # ---- the cycle -------------------------------------------------------------------------------------------------
+
+    def pop(self, now: float) -> tuple[QueuedPodInfo, Move] | None:
+        """The next pod to schedule; with nothing active, the rejected pod whose backoff ends first."""
+        queued, cause = self._active.first(), "Popped"
+        if queued is None:
+            queued, cause = self._backoff.first_rejected(), "PopFromBackoffQ"
+        if queued is None:
+            return None
+        queued.attempts += 1
+        move = self._move(queued, Lane.SCHEDULING, _Why(now, cause))
+        self._in_flight.begin(queued.uid)
+        queued.unschedulable_plugins = set()
+        queued.pending_plugins = set()
+        queued.gating_plugin = queued.moved_by = ""
+        return queued, move
+
+    def add_unschedulable(
+        self, queued: QueuedPodInfo, now: float, *, source: Lane = Lane.SCHEDULING
+    ) -> list[Move]:
+        """An attempt ended without a bound pod. Rejected (`unschedulable_plugins` says by whom): wait for an event,
+        unless one came meanwhile; an error: backoff. `source` BINDING: the pod had left the queue with `assume`."""
+        is_here = self._pods.get(queued.uid) is queued and queued.uid in self._scheduling
+        if is_here is not (source is Lane.SCHEDULING):
+            return []
+        self._pods[queued.uid] = queued
+        happened = self._in_flight.end(queued.uid)
+        queued.timestamp = now
+        queued.rank = self._next_rank(now)
+        if queued.unschedulable_plugins or queued.pending_plugins:
+            queued.unschedulable_count += 1
+            queued.consecutive_errors_count = 0
+        else:
+            queued.consecutive_errors_count += 1
+        self._backoff.start(queued)
+        return [self._again(queued, happened, _Why(now, "ScheduleAttemptFailure", source=source))]
+
+    def _again(
+        self, queued: QueuedPodInfo, happened: list[tuple[ClusterEvent, str]], why: _Why
+    ) -> Move:
+        if not queued.unschedulable_plugins and not queued.pending_plugins:
+            return self._move_gently(queued, replace(why, detail="no plugin refused the pod"))
+        for event, detail in happened:
+            helped = self._helped(queued, event)
+            if helped:
+                detail = f"{detail} ({helped}), while the pod was being scheduled"
+                return self._wake(queued, event, replace(why, cause=event.label, detail=detail))
+        return self._move(queued, Lane.UNSCHEDULABLE, why)
+
+    def assume(self, uid: str) -> None:
+        """The pod has its node and leaves the lanes; it stays in flight until `done`."""
+        self._leave(self._pods[uid])
+        del self._pods[uid]
+
+    def done(self, uid: str) -> None:
+        """Nothing that happens from now on matters for this attempt."""
+        self._in_flight.end(uid)
+
+    # ---- operators -------------------------------------------------------------------------------------------------
+
+    def retry(self, uid: str, now: float, by: str) -> Move:
+        """From backoff or unschedulable to active at once."""
+        return self._admit(self._pods[uid], Lane.ACTIVE, _Why(now, "Command/retry", by))
+
+    def can_place(self, uid: str) -> bool:
+        return self._active.can_place(self._pods[uid])
+
+    def move(self, uid: str, to: int, by: str, now: float) -> Move:
+        """To position `to` (from 1) among the active pods of its priority."""
+        queued = self._pods[uid]
+        self.touched.update(other.uid for other in self._active.place(queued, to))
+        queued.moved_by = by
+        return Move(now, PodRef.of(queued.pod), Lane.ACTIVE, Lane.ACTIVE, "Command/move", by)
+
+    # ---- who hears what --------------------------------------------------------------------------------------------
+
+    def _plugins_for(self, event: ClusterEvent) -> frozenset[str]:
+        """The plugins that want to hear of this event: they registered for it, or for nothing and so for all."""
+        found = self._interested.get(event)
+        if found is None:
+            found = self._interested[event] = frozenset(
+                plugin
+                for plugin, registered in self._events_of.items()
+                if not registered or any(event.matches(one) for one in registered)
+            )
+        return found
+
+    def _helped(self, queued: QueuedPodInfo, event: ClusterEvent) -> str:
+        """The plugin that refused the pod and may think otherwise after this event, or ""; pending ones first."""
+        plugins = self._plugins_for(event)
+        for refused in (queued.pending_plugins, queued.unschedulable_plugins):
+            helped = refused & plugins
+            if helped:
+                return min(helped)
+        return ""
+
+    # ---- places ----------------------------------------------------------------------------------------------------
+
+    def _wake(self, queued: QueuedPodInfo, event: ClusterEvent, why: _Why) -> Move:
+        """To active, or to backoff while its time is not up; a pod that a plugin holds pending need not wait."""
+        if queued.pending_plugins & self._plugins_for(event):
+            return self._admit(queued, Lane.ACTIVE, why)
+        return self._move_gently(queued, why)
+
+    def _move_gently(self, queued: QueuedPodInfo, why: _Why) -> Move:
+        target = Lane.BACKOFF if self._backoff.is_backing_off(queued, why.now) else Lane.ACTIVE
+        return self._admit(queued, target, why)
+
+    def _admit(self, queued: QueuedPodInfo, target: Lane, why: _Why) -> Move:
+        """To `target`, or to gated when PreEnqueue says so; a pod in backoff has been asked already."""
+        if self._where.get(queued.uid) is not Lane.BACKOFF:
+            status = self._pre_enqueue(queued.pod)
+            if not status.is_success:
+                queued.gating_plugin, queued.message = status.plugin, status.message
+                return self._move(queued, Lane.GATED, replace(why, detail=status.message))
+            queued.gating_plugin = ""
+        return self._move(queued, target, why)
+
+    def _ungate(self, queued: QueuedPodInfo, why: _Why) -> list[Move]:
+        """Ask again; nothing happens when the answer is the same."""
+        status = self._pre_enqueue(queued.pod)
+        if status.plugin == queued.gating_plugin and status.message == queued.message:
+            return []
+        if status.is_success:
+            queued.message = ""
+        return [self._move_gently(queued, why)]
+
+    def _move(self, queued: QueuedPodInfo, target: Lane, why: _Why) -> Move:
+        source = self._leave(queued) or why.source
+        lanes.check(queued.pod, source, target)
+        queued.timestamp = why.now
+        if target in (Lane.ACTIVE, Lane.SCHEDULING):
+            queued.retry_at = None
+        self._where[queued.uid] = target
+        if target is Lane.ACTIVE:
+            self._active.add(queued)
+            queued.initial_attempt_timestamp = queued.initial_attempt_timestamp or why.now
+        elif target is Lane.BACKOFF:
+            self._backoff.add(queued)
+        elif target is Lane.GATED:
+            self._gated.add(queued, {queued.gating_plugin})
+        elif target is Lane.UNSCHEDULABLE:
+            self._unschedulable.add(queued, queued.unschedulable_plugins | queued.pending_plugins)
+            if self._next_leftovers is None:
+                self._next_leftovers = why.now + FLUSH_LEFTOVERS_SECONDS
+        else:
+            self._scheduling[queued.uid] = None
+        return Move(why.now, PodRef.of(queued.pod), source, target, why.cause, why.detail)
+
+    def _leave(self, queued: QueuedPodInfo) -> Lane | None:
+        where = self._where.pop(queued.uid, None)
+        if where is Lane.ACTIVE:
+            self._active.remove(queued)
+        elif where is Lane.BACKOFF:
+            self._backoff.remove(queued)
+        elif where is Lane.GATED:
+            self._gated.remove(queued)
+        elif where is Lane.UNSCHEDULABLE:
+            self._unschedulable.remove(queued)
+        elif where is Lane.SCHEDULING:
+            del self._scheduling[queued.uid]
+        return where
+
+    def _next_rank(self, now: float) -> float:
+        self._last_rank = max(now, self._last_rank + RANK_STEP)
+        return self._last_rank
+
+    def check_invariants(self) -> None:
+        """Raises AssertionError when a pod is lost, in two places, or out of order."""
+        assert self._where.keys() == self._pods.keys(), "a pod has no lane"
+        for lane in (*QUEUED, Lane.SCHEDULING):
+            here = list(self.uids(lane))
+            assert len(here) == len(set(here)), f"a pod is twice in {lane}"
+            assert set(here) == {uid for uid, where in self._where.items() if where is lane}
+        for place in (self._active, self._backoff, self._gated, self._unschedulable):
+            place.check_invariants()
+        assert set(self._scheduling) <= set(self._in_flight)
+        assert self._next_leftovers is not None or not self._unschedulable
+        assert all(self._pods[uid].gating_plugin for uid in self._gated)
