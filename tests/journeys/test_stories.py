@@ -1,0 +1,67 @@
+"""A newcomer's first quarter of an hour: nodes, a pod, why it went where it went, and a pod that goes nowhere."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from playwright.sync_api import Page, expect
+
+from tests.journeys.house import House, node, pod, wait_until
+
+README_PICTURE = Path(__file__).parent.parent.parent / "docs" / "board.png"
+
+
+def test_kubia_finds_its_node_and_the_page_says_why(house: House, page: Page):
+    api = house.api()
+    for name in ("ceph1", "ceph2", "ceph3"):
+        api.create_node(node(name))
+    page.goto("/sessions/demo/")
+    page.get_by_text("ceph3").first.wait_for()
+    body = pod("kubia", cpu="500m")
+    body["spec"]["containers"][0]["ports"] = [{"containerPort": 8080}]
+    api.create_namespaced_pod("default", body)
+    page.get_by_text("kubia").first.wait_for()
+    wait_until("bound", lambda: api.read_namespaced_pod("kubia", "default").spec.node_name)
+    where = api.read_namespaced_pod("kubia", "default").spec.node_name
+
+    sql = "select number from web_cycle where pod_name = 'kubia' and outcome = 'bound'"
+    number = wait_until("recorded", lambda: house.rows(sql))[0][0]
+    page.goto(f"/sessions/demo/cycles/{number}/")
+    main = page.locator("main")
+    for words in ("NodeResourcesFit", "TaintToleration", "ceph1", "ceph2", "ceph3"):
+        expect(main).to_contain_text(words)
+    expect(main).to_contain_text(where)
+    expect(main).to_contain_text("tie")
+
+
+def test_a_pod_that_fits_nowhere_says_why_and_is_retried_by_a_click(house: House, page: Page):
+    api = house.api()
+    api.create_namespaced_pod("default", pod("picky", cpu="100m", nodeSelector={"disk": "ssd"}))
+    page.goto("/sessions/demo/")
+    page.locator("main").get_by_text("picky").first.click()
+    reason = "node(s) didn't match Pod's node affinity/selector"
+    expect(page.locator("main")).to_contain_text(reason)
+    page.locator("#do-retry").click()
+    page.locator("#dialog").get_by_role("button", name="Retry now").click()
+    expect(page.locator("#dialog")).to_contain_text("Done")
+    wait_until(
+        "tried again",
+        lambda: len(house.rows("select 1 from web_cycle where pod_name = 'picky'")) >= 2,
+    )
+    page.goto("/audit/")
+    expect(page.locator("main")).to_contain_text("default/picky")
+
+    api.patch_node("ceph2", {"metadata": {"labels": {"disk": "ssd"}}})
+    wait_until(
+        "bound where it wants to be",
+        lambda: api.read_namespaced_pod("picky", "default").spec.node_name == "ceph2",
+    )
+
+
+def test_the_board_is_live(house: House, page: Page):
+    page.goto("/sessions/demo/")
+    page.get_by_text("ceph1").first.wait_for()
+    expect(page.locator("header")).to_contain_text("live")
+    if os.environ.get("SCHEDVIZ_SCREENSHOTS"):
+        page.screenshot(path=README_PICTURE)
