@@ -33,15 +33,17 @@
     for (const tile of tiles ? [...tiles.children] : []) {
       const old = document.getElementById(tile.id);
       tile.remove();
-      if (old) { window.schedvizNodes.carry(old, tile); replace(old, tile); }
+      if (old) { replace(old, tile); window.schedvizNodes.paint(old); }
     }
   };
+  // The row and its link stay the same elements, so that a click, the focus and the pointer outlive the news.
   const replace = (old, row) => {
-    const focused = old.contains(document.activeElement);
-    const tools = old.querySelector(".row-tools");
-    old.replaceWith(row);
-    if (tools) row.append(tools);
-    if (focused) { const link = row.querySelector("a"); if (link) link.focus({ preventScroll: true }); }
+    const link = old.querySelector("a"), news = row.querySelector("a");
+    for (const name in row.dataset) old.dataset[name] = row.dataset[name];
+    if (old.classList.contains("tile")) old.className = row.className;
+    link.href = news.getAttribute("href");
+    link.title = news.title;
+    link.replaceChildren(...news.childNodes);
   };
   const settle = (name) => {
     const news = held.get(name);

@@ -49,7 +49,6 @@
     if (score.textContent !== text) score.textContent = text;
     tile.style.setProperty("--heat", passed ? (6 + 44 * heat(here.total)).toFixed(0) + "%" : "0%");
   };
-  const carry = (old, tile) => paint(tile);
 
   // ---- canvas ---------------------------------------------------------------------------------
   const draw = () => {
@@ -142,5 +141,5 @@
   };
   addEventListener("resize", () => refresh(true));
   document.addEventListener("theme-changed", () => refresh(true));
-  window.schedvizNodes = { take, refresh, carry };
+  window.schedvizNodes = { take, refresh, paint };
 })();
