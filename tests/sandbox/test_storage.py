@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -16,8 +17,23 @@ from schedviz.sandbox.storage import Database, Event, Object, Storage
 KEYS = ("ns/a", "ns/b", "ns/c")
 
 
+DATABASES: list[Database] = []
+
+
 def opened(folder: Path, name: str = "one") -> Storage:
-    return Storage(Database(folder / "sandboxes.sqlite3"), name)
+    DATABASES.append(Database(folder / "sandboxes.sqlite3"))
+    return Storage(DATABASES[-1], name)
+
+
+def close_databases() -> None:
+    while DATABASES:
+        DATABASES.pop().close()
+
+
+@pytest.fixture(autouse=True)
+def all_are_closed() -> Iterator[None]:
+    yield
+    close_databases()
 
 
 def put(storage: Storage, key: str, **more: str) -> Object:
@@ -89,7 +105,10 @@ def test_every_watcher_sees_what_is_kept(
         for mirror in mirrors:
             assert mirror.pods == kept(storage)
 
-    asyncio.run(play())
+    try:
+        asyncio.run(play())
+    finally:
+        close_databases()
 
 
 def _joined(storage: Storage) -> Mirror:
