@@ -1,29 +1,48 @@
 """The binding cycle: Reserve, Permit, PreBind and Bind of a pod that has its node, until the world answers.
 
-Begun and concluded by `scheduler`. Mirrors the binding cycle of pkg/scheduler/schedule_one.go (v1.36); instead of a
-goroutine, a Binding waits for its Reply.
+Begun and concluded by `scheduler`, which keeps the Bindings that wait. Mirrors the binding cycle of
+pkg/scheduler/schedule_one.go (v1.36); instead of a goroutine, a Binding waits for its Reply.
 """
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass, field
 
 from schedviz.kube.objects import Pod
 from schedviz.scheduler.framework.cluster_event import ActionType, ClusterEvent
 from schedviz.scheduler.framework.node_info import QueuedPodInfo
 from schedviz.scheduler.framework.runtime import Framework
-from schedviz.scheduler.framework.status import SUCCESS, Error, Status
-from schedviz.scheduler.framework.steps import Bind, CycleRecord, Reply, Step
-from schedviz.scheduler.schedule_one import Attempt, kept
+from schedviz.scheduler.framework.status import SUCCESS, Error, Status, Unschedulable
+from schedviz.scheduler.framework.steps import (
+    Bind,
+    CreateEvent,
+    CycleRecord,
+    Outcome,
+    PatchPodStatus,
+    Reply,
+    Step,
+)
+from schedviz.scheduler.schedule_one import Attempt, fit_error, kept
 
 FREED = ClusterEvent("AssignedPod", ActionType.DELETE)
 """A forgotten assumption frees room like a deleted pod, as upstream has it."""
+EVENT_NOTE_CHARACTERS = 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why a pod with a node does not get there. plugins: who rejected it; none: something went wrong."""
+
+    outcome: Outcome
+    message: str
+    plugins: frozenset[str] = frozenset()
 
 
 @dataclass(slots=True, eq=False)
 class Binding:
-    """A pod with a chosen node. waits_for: the Permit plugins that hold it; action: what the world is asked to do."""
+    """A pod with a chosen node. waits_for: the Permit plugin whose time is up first; action: what the world is asked
+    to do; seen_on, is_gone: what the watch has said of the pod meanwhile."""
 
     framework: Framework
     queued: QueuedPodInfo
@@ -34,7 +53,8 @@ class Binding:
     waits_for: str = ""
     waited_seconds: float = 0.0
     deadline: float = 0.0
-    rejected_by: set[str] = field(default_factory=set)
+    seen_on: str = ""
+    is_gone: bool = False
 
     @property
     def record(self) -> CycleRecord:
@@ -50,38 +70,130 @@ class Binding:
         self.record.binding_steps.extend(steps)
 
 
-def begin(held: Binding, now: float) -> Generator[Step, None, Status | None]:
+@dataclass(slots=True)
+class Bindings:
+    """The pods that have a node and wait: for Permit, or for the answer to their Bind."""
+
+    _of_pod: dict[str, Binding] = field(default_factory=dict)
+    _of_effect: dict[int, Binding] = field(default_factory=dict)
+    _at_permit: dict[str, Binding] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self._of_pod)
+
+    def __iter__(self) -> Iterator[Binding]:
+        return iter(self._of_pod.values())
+
+    def get(self, uid: str) -> Binding | None:
+        return self._of_pod.get(uid)
+
+    def is_at_permit(self, uid: str) -> bool:
+        return uid in self._at_permit
+
+    def hold(self, held: Binding) -> None:
+        """Until Permit lets it go."""
+        self._of_pod[held.pod.uid] = self._at_permit[held.pod.uid] = held
+
+    def ask(self, held: Binding, effect_id: int) -> None:
+        """Until the effect is answered."""
+        self._of_pod[held.pod.uid] = self._of_effect[effect_id] = held
+
+    def answered(self, effect_id: int) -> Binding | None:
+        held = self._of_effect.pop(effect_id, None)
+        if held is not None:
+            del self._of_pod[held.pod.uid]
+        return held
+
+    def take(self, uid: str) -> Binding:
+        """One that waits at Permit, which is over."""
+        del self._of_pod[uid]
+        return self._at_permit.pop(uid)
+
+    def overdue(self, now: float) -> list[str]:
+        return [uid for uid, held in self._at_permit.items() if held.deadline <= now]
+
+    def next_due(self) -> float | None:
+        return min((held.deadline for held in self._at_permit.values()), default=None)
+
+
+def begin(held: Binding, now: float) -> Generator[Step, None, Refusal | None]:
     """Reserve and Permit, then PreBind and Bind as far as they need no answer. A refusal is returned."""
     framework, state, pod = held.framework, held.attempt.state, held.pod
     steps = held.record.steps
     status = yield from kept(framework.run_reserve(state, pod, pod.node_name), steps)
     if not status.is_success:
-        return _refusal(held, status)
+        return refusal("Reserve", status)
     status, waits = yield from kept(framework.run_permit(state, pod, pod.node_name), steps)
     if waits:
-        held.waits_for = ", ".join(waits)
-        held.waited_seconds = min(waits.values())
+        held.waits_for = min(waits, key=lambda plugin: waits[plugin])
+        held.waited_seconds = waits[held.waits_for]
         held.deadline = now + held.waited_seconds
-        held.rejected_by = set(waits)
         return None
     if not status.is_success:
-        return _refusal(held, status)
+        return refusal("Permit", status)
     steps = held.record.binding_steps
     status = yield from kept(framework.run_pre_bind(state, pod, pod.node_name), steps)
     if not status.is_success:
-        return _refusal(held, status)
+        return refusal("PreBind", status)
     verdict = yield from kept(framework.run_bind(state, pod, pod.node_name), steps)
     held.action, held.bind_plugin = verdict.action, verdict.plugin
-    return None if verdict.status.is_success else _refusal(held, verdict.status)
+    return None if verdict.status.is_success else refusal("Bind", verdict.status)
 
 
-def conclude(held: Binding, reply: Reply) -> None:
+def conclude(held: Binding, reply: Reply) -> Refusal | None:
     """The answer to Bind is that plugin's step."""
-    status = SUCCESS if reply.ok else Error(reply.message)
-    held.record.binding_steps.append(Step("Bind", held.bind_plugin, status.by(held.bind_plugin)))
+    status = (SUCCESS if reply.ok else Error(reply.message)).by(held.bind_plugin)
+    held.record.binding_steps.append(Step("Bind", held.bind_plugin, status))
+    return None if reply.ok else refusal("Bind", status)
 
 
-def _refusal(held: Binding, status: Status) -> Status:
+def timed_out(held: Binding) -> Refusal:
+    """Nobody allowed the pod in time."""
+    words = f"rejected due to timeout after waiting {duration(held.waited_seconds)} at plugin {held.waits_for}"
+    return refusal("Permit", Unschedulable(words).by(held.waits_for))
+
+
+def refusal(point: str, status: Status) -> Refusal:
+    """In upstream's words: a rejection counts as the one node's, an error names its plugin."""
     if status.is_rejected:
-        held.rejected_by = {status.plugin}
-    return status
+        message = fit_error(1, dict.fromkeys(status.reasons, 1))
+        return Refusal(Outcome.UNSCHEDULABLE, message, frozenset({status.plugin}))
+    words = f'running {point} plugin "{status.plugin}": {status.message}'
+    return Refusal(Outcome.BIND_FAILED if point == "Bind" else Outcome.ERROR, words)
+
+
+def duration(seconds: float) -> str:
+    """As Go writes it: "10s", "1m30s", "500ms"."""
+    if seconds < 1:
+        return f"{seconds * 1000:g}ms"
+    minutes, rest = divmod(seconds, 60)
+    hours, minutes = divmod(int(minutes), 60)
+    return (
+        (f"{hours}h" if hours else "") + (f"{minutes}m" if hours or minutes else "") + f"{rest:g}s"
+    )
+
+
+def scheduled(record: CycleRecord) -> CreateEvent:
+    note = f"Successfully assigned {record.pod.key} to {record.chosen}"
+    return CreateEvent(record.pod, "Normal", "Scheduled", "Binding", note, record.scheduler_name)
+
+
+def failed_scheduling(record: CycleRecord) -> CreateEvent:
+    note = record.message
+    if len(note) > EVENT_NOTE_CHARACTERS:
+        note = note[: EVENT_NOTE_CHARACTERS - 4] + " ..."
+    return CreateEvent(
+        record.pod, "Warning", "FailedScheduling", "Scheduling", note, record.scheduler_name
+    )
+
+
+def not_scheduled(record: CycleRecord) -> PatchPodStatus:
+    """The PodScheduled condition, as kube-scheduler writes it."""
+    reason = "Unschedulable" if record.outcome is Outcome.UNSCHEDULABLE else "SchedulerError"
+    condition = {
+        "type": "PodScheduled",
+        "status": "False",
+        "reason": reason,
+        "message": record.message,
+    }
+    return PatchPodStatus(record.pod, condition)

@@ -23,7 +23,6 @@ class _PodState:
     pod: Pod
     node_name: str
     is_assumed: bool = False
-    deadline: float | None = None
 
 
 class Cache:
@@ -32,6 +31,7 @@ class Cache:
     def __init__(self, *, ttl_seconds: float = 0.0) -> None:
         self._ttl = ttl_seconds
         self._pods: dict[str, _PodState] = {}
+        self._deadlines: dict[str, float] = {}  # by uid, the earliest first
         self._nodes: dict[str, NodeInfo] = {}
         self._snapshot = Snapshot()
         self._dirty: set[str] = set()
@@ -47,9 +47,9 @@ class Cache:
         self._pods[pod.uid].is_assumed = True
 
     def finish_binding(self, uid: str, now: float) -> None:
-        state = self._pods.get(uid)
-        if state is not None and state.is_assumed and self._ttl > 0:
-            state.deadline = now + self._ttl
+        """The API server has taken the pod: from now on its confirmation is awaited, `ttl_seconds` long."""
+        if self.is_assumed(uid) and self._ttl > 0:
+            self._deadlines.setdefault(uid, now + self._ttl)
 
     def forget_pod(self, uid: str) -> None:
         """Undo an assumption; a pod that the watch has confirmed stays."""
@@ -75,17 +75,19 @@ class Cache:
             self._remove(uid)
 
     def expire(self, now: float) -> list[Pod]:
-        """Assumed pods whose confirmation is overdue, removed."""
-        if self._ttl <= 0:
-            return []
-        late = [
-            s.pod
-            for s in self._pods.values()
-            if s.is_assumed and s.deadline is not None and s.deadline <= now
-        ]
-        for pod in late:
-            self._remove(pod.uid)
+        """Bound pods whose confirmation by the watch is overdue, removed."""
+        late = []
+        while self._deadlines:
+            uid, deadline = next(iter(self._deadlines.items()))
+            if not now > deadline:
+                break
+            late.append(self._pods[uid].pod)
+            self._remove(uid)
         return late
+
+    def next_due(self) -> float | None:
+        """When the next pod expires."""
+        return next(iter(self._deadlines.values()), None)
 
     # ---- nodes -----------------------------------------------------------------------------------------------------
 
@@ -143,6 +145,8 @@ class Cache:
             }
             assert fresh.used_ports == info.used_ports, f"{info.name}: ports"
             assert info.node is not None or info.pods, f"{info.name}: empty and without node"
+        assert all(self.is_assumed(uid) for uid in self._deadlines)
+        assert list(self._deadlines.values()) == sorted(self._deadlines.values())
 
     def _place(self, pod: Pod, node_name: str) -> None:
         info = self._nodes.get(node_name)
@@ -154,6 +158,7 @@ class Cache:
 
     def _remove(self, uid: str) -> None:
         state = self._pods.pop(uid)
+        self._deadlines.pop(uid, None)
         info = self._nodes[state.node_name]
         info.remove_pod(uid)
         if not info.pods and info.node is None:

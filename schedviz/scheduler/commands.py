@@ -56,6 +56,14 @@ def _move(
         return [
             _no(command, f"Only active pods can be moved; this one is {queue.lane(uid)}.", before)
         ]
+    if not queue.can_place(uid):
+        return [
+            _no(
+                command,
+                "This profile's queue sort leaves no place to choose: it goes not by priority and time.",
+                before,
+            )
+        ]
     to = command.args.get("to")
     last = before["of"]
     wanted = {"top": 1, "bottom": last}.get(to, to) if isinstance(to, str) else to

@@ -16,6 +16,9 @@ from schedviz.scheduler.framework.node_info import QueuedPodInfo
 from schedviz.scheduler.framework.steps import Change, Lane, Move, PodRef
 from schedviz.scheduler.queue import SchedulingQueue
 
+ASSIGNED_POD_ADD = ClusterEvent("AssignedPod", ActionType.ADD)
+ASSIGNED_POD_DELETE = ClusterEvent("AssignedPod", ActionType.DELETE)
+
 
 @dataclass(frozen=True, slots=True)
 class World:
@@ -51,7 +54,7 @@ def node_events(old: Node, new: Node) -> list[ClusterEvent]:
         (old.allocatable != new.allocatable, ActionType.UPDATE_NODE_ALLOCATABLE),
         (old.labels != new.labels, ActionType.UPDATE_NODE_LABEL),
         (
-            (old.taints, old.unschedulable) != (new.taints, new.unschedulable),
+            old.taints != new.taints or (old.unschedulable and not new.unschedulable),
             ActionType.UPDATE_NODE_TAINT,
         ),
         (old.is_ready != new.is_ready, ActionType.UPDATE_NODE_CONDITION),
@@ -61,7 +64,8 @@ def node_events(old: Node, new: Node) -> list[ClusterEvent]:
 
 
 def pod_events(old: Pod, new: Pod) -> list[ClusterEvent]:
-    """What about the pod changed that could help it or others."""
+    """What about the pod changed that could help it or others; nothing special: an update like any other."""
+    resource = "AssignedPod" if new.node_name else "UnscheduledPod"
     less = any(new.requests.get(name, 0) < n for name, n in old.requests.items())
     changed = (
         (old.labels != new.labels, ActionType.UPDATE_POD_LABEL),
@@ -72,7 +76,8 @@ def pod_events(old: Pod, new: Pod) -> list[ClusterEvent]:
             ActionType.UPDATE_POD_SCHEDULING_GATES_ELIMINATED,
         ),
     )
-    return [ClusterEvent("Pod", action) for did, action in changed if did]
+    actions = [action for did, action in changed if did]
+    return [ClusterEvent(resource, action) for action in actions or [ActionType.UPDATE_OTHER]]
 
 
 def _as_pod(one: KubeObject | None) -> Pod | None:
@@ -110,7 +115,7 @@ def _gone(pod: Pod | None, world: World, now: float) -> list[Move]:
     moves = world.queue.delete(pod.uid, now)
     if world.cache.holds(pod.uid) and not world.cache.is_assumed(pod.uid):
         world.cache.remove_pod(pod.uid)
-        moves += world.queue.move_all(ClusterEvent("AssignedPod", ActionType.DELETE), now, pod.key)
+        moves += world.queue.move_all(ASSIGNED_POD_DELETE, now, pod.key)
         if world.is_ours(pod.scheduler_name):
             moves.append(Move(now, PodRef.of(pod), Lane.BOUND, Lane.GONE, "AssignedPodDelete"))
     return moves
@@ -118,15 +123,13 @@ def _gone(pod: Pod | None, world: World, now: float) -> list[Move]:
 
 def _assigned(old: Pod | None, new: Pod, world: World, now: float) -> list[Move]:
     """On a node: ours, another scheduler's, or put there by hand."""
-    moves = world.queue.delete(new.uid, now, "AssignedPodAdd")
-    was_known = world.cache.holds(new.uid)
     world.cache.add_pod(new)
-    if not was_known:
-        return moves + world.queue.move_all(
-            ClusterEvent("AssignedPod", ActionType.ADD), now, new.key
-        )
-    for event in pod_events(old, new) if old is not None and old.node_name else ():
-        event = ClusterEvent("AssignedPod", event.action)
+    moves = world.queue.delete(
+        new.uid, now, "AssignedPodAdd", target=Lane.BOUND, detail=new.node_name
+    )
+    if old is None or not old.node_name:
+        return moves + world.queue.move_all(ASSIGNED_POD_ADD, now, new.key)
+    for event in pod_events(old, new):
         moves += world.queue.move_all(event, now, new.key)
     return moves
 
@@ -138,4 +141,6 @@ def _unassigned(old: Pod | None, new: Pod, world: World, now: float) -> list[Mov
         return world.queue.delete(new.uid, now)
     if world.queue.get(new.uid) is None:
         return world.queue.add(new, now, known=world.known(new))
+    if old is not None and old.resource_version == new.resource_version != "":
+        return []
     return world.queue.update(new, now, pod_events(old, new) if old is not None else ())

@@ -8,7 +8,7 @@ is whole) and upstream's goroutines (the binding cycle waits in `scheduler` for 
 from __future__ import annotations
 
 import copy
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -24,6 +24,10 @@ from schedviz.scheduler.framework.steps import CycleRecord, Outcome, Step
 
 T = TypeVar("T")
 NO_NODES = "no nodes available to schedule pods"
+ERROR_WORDS = {
+    "Filter": 'running "{plugin}" filter plugin: {message}',
+    "Score": 'running Score plugins: plugin "{plugin}" failed with: {message}',
+}
 _MASK = (1 << 64) - 1
 
 
@@ -80,7 +84,7 @@ def scheduling_cycle(
     )
     record.first_failure, record.feasible = verdict.first_failure, verdict.feasible
     if verdict.error is not None:
-        return _failed(attempt, verdict.error)
+        return _failed(attempt, "Filter", verdict.error)
     if not len(verdict.feasible):
         return (yield from _refused(framework, attempt, pod, nodes, before=before, verdict=verdict))
     if len(verdict.feasible) == 1:
@@ -111,12 +115,12 @@ def _chosen(
         raise ValueError("scoring comes after filtering")
     status = yield from kept(framework.run_pre_score(attempt.state, pod, nodes, rows), record.steps)
     if not status.is_success:
-        return _failed(attempt, status)
+        return _failed(attempt, "PreScore", status)
     status, totals = yield from kept(
         framework.run_score(attempt.state, pod, nodes, rows), record.steps
     )
     if not status.is_success:
-        return _failed(attempt, status)
+        return _failed(attempt, "Score", status)
     record.totals = totals if framework.points["Score"] else np.ones(len(rows), dtype=np.int64)
     best = rows[record.totals == record.totals.max()]
     attempt.chosen = record.chosen = nodes.names[int(best[rng.below(len(best))])]
@@ -136,21 +140,19 @@ def _refused(
     """No node: PostFilter may make room; the message says why there was none."""
     record = attempt.record
     if verdict is None and not before.status.is_rejected:
-        return _failed(attempt, before.status)
+        return _failed(attempt, "PreFilter", before.status)
     if verdict is None:
         verdict = FilterVerdict(
             np.full(len(nodes), -2, dtype=np.int16), np.zeros(0, dtype=np.intp), []
         )
         record.feasible = verdict.feasible
-        attempt.unschedulable_plugins = {
-            before.status.plugin or name for name in before.by or ("",)
-        } - {""}
-        reasons = before.status.message
+        attempt.unschedulable_plugins = {*before.by, before.status.plugin} - {""}
+        said = before.status.message
+        record.message = f"0/{len(nodes)} nodes are available:{' ' + said if said else ''}."
     else:
         attempt.unschedulable_plugins = _rejectors(verdict, before)
-        reasons = ", ".join(_histogram(verdict, before))
+        record.message = fit_error(len(nodes), _histogram(verdict, before))
     record.outcome = Outcome.UNSCHEDULABLE
-    record.message = f"0/{len(nodes)} nodes are available:{' ' + reasons if reasons else ''}."
     after = yield from kept(
         framework.run_post_filter(attempt.state, pod, nodes, verdict), record.steps
     )
@@ -161,24 +163,33 @@ def _refused(
     return attempt
 
 
-def _failed(attempt: Attempt, status: Status) -> Attempt:
+def _failed(attempt: Attempt, point: str, status: Status) -> Attempt:
+    """An error ends the attempt; the words around the plugin's own are upstream's."""
+    around = ERROR_WORDS.get(point, "running " + point + ' plugin "{plugin}": {message}')
     record = attempt.record
     record.outcome = Outcome.ERROR
     record.message = (
-        f'running plugin "{status.plugin}": {status.message}' if status.plugin else status.message
+        around.format(plugin=status.plugin, message=status.message)
+        if status.plugin
+        else status.message
     )
     return attempt
 
 
+def fit_error(n_nodes: int, counts: Mapping[str, int]) -> str:
+    """Upstream's FitError: "<count> <reason>", sorted as strings with the count."""
+    reasons = ", ".join(sorted(f"{n} {reason}" for reason, n in counts.items()))
+    return f"0/{n_nodes} nodes are available:{' ' + reasons if reasons else ''}."
+
+
 def _rejectors(verdict: FilterVerdict, before: PreFilterVerdict) -> set[str]:
+    """The filters that rejected a node first, and the plugins that narrowed the nodes down before."""
     seen = np.unique(verdict.first_failure)
-    return {verdict.steps[n].plugin for n in seen if n >= 0} | (
-        set(before.by) if -2 in seen else set()
-    )
+    return {verdict.steps[n].plugin for n in seen if n >= 0} | set(before.by)
 
 
-def _histogram(verdict: FilterVerdict, before: PreFilterVerdict) -> list[str]:
-    """ "<count> <reason>", sorted as strings; a node with two reasons counts in both."""
+def _histogram(verdict: FilterVerdict, before: PreFilterVerdict) -> dict[str, int]:
+    """How many nodes gave each reason; a node with two counts in both."""
     counts: dict[str, int] = {}
     outside = int((verdict.first_failure == -2).sum())
     if outside:
@@ -190,4 +201,4 @@ def _histogram(verdict: FilterVerdict, before: PreFilterVerdict) -> list[str]:
         for reason_id, n in zip(*np.unique(ids, return_counts=True), strict=True):
             for reason in step.nodes.table[int(reason_id)]:
                 counts[reason] = counts.get(reason, 0) + int(n)
-    return sorted(f"{n} {reason}" for reason, n in counts.items())
+    return counts

@@ -8,11 +8,10 @@ Nothing that arrives makes it raise: bad objects and unknown commands come back 
 from __future__ import annotations
 
 from collections.abc import Generator, Mapping
-from typing import Any
 
-from schedviz.kube.objects import Pod
+from schedviz.kube.objects import MalformedObject, Pod
 from schedviz.scheduler import binding, commands, event_handlers, schedule_one, views
-from schedviz.scheduler.binding import Binding
+from schedviz.scheduler.binding import Binding, Bindings, Refusal
 from schedviz.scheduler.cache import Cache
 from schedviz.scheduler.event_handlers import World
 from schedviz.scheduler.framework.node_info import QueueConfig, QueuedPodInfo
@@ -36,13 +35,16 @@ from schedviz.scheduler.framework.steps import (
 )
 from schedviz.scheduler.queue import SchedulingQueue
 from schedviz.scheduler.schedule_one import Attempt, Rng
-from schedviz.scheduler.views import NodeView, PodView, Remembered
+from schedviz.scheduler.views import NodeView, PodView, Remembered, Settled
 
 Output = Move | Effect | CommandResult | CycleRecord
+NOT_FOUND = 404
+OVERTAKEN = "The pod was deleted or bound by another while it was being scheduled."
 
 
 class Scheduler:
-    """profiles: by scheduler name, all with the same queue sort. first_cycle: number of the next cycle."""
+    """profiles: by scheduler name, all with the same queue sort. first_cycle: number of the next cycle.
+    assumed_ttl_seconds: how long a bound pod may stay unconfirmed by the watch; 0: for ever, as upstream."""
 
     def __init__(
         self,
@@ -51,7 +53,10 @@ class Scheduler:
         seed: int = 0,
         first_cycle: int = 1,
         config: QueueConfig | None = None,
+        assumed_ttl_seconds: float = 0.0,
     ) -> None:
+        if not profiles:
+            raise ValueError("a scheduler needs at least one scheduler name")
         self._profiles = dict(profiles)
         first = next(iter(self._profiles.values()))
         self._queue = SchedulingQueue(
@@ -64,17 +69,14 @@ class Scheduler:
             },
             config=config or QueueConfig(),
         )
-        self._cache = Cache()
+        self._cache = Cache(ttl_seconds=assumed_ttl_seconds)
         self._rng = Rng(seed)
         self._next_cycle = first_cycle
         self._next_effect = 1
         self._remembered: dict[str, Remembered] = {}
-        self._bindings: dict[int, Binding] = {}  # by the id of the awaited Bind
-        self._waiting: dict[str, Binding] = {}  # by uid: held by Permit
-        self._settled: dict[
-            str, PodView
-        ] = {}  # bound, malformed and gone pods, until they are drained
-        self._touched: set[str] = set()
+        self._bindings = Bindings()
+        self._unheard: dict[str, CycleRecord] = {}  # by uid: Binds whose answer was lost
+        self._settled = Settled()
         self._world = World(
             self._cache, self._queue, self._profiles.__contains__, lambda pod: self._recall(pod)
         )
@@ -98,17 +100,16 @@ class Scheduler:
     def tick(self, now: float) -> list[Output]:
         """Time passed: backoffs that end, pods that waited too long, Permits that ran out."""
         outputs: list[Output] = list(self._queue.flush(now))
-        for uid in [uid for uid, held in self._waiting.items() if held.deadline <= now]:
-            held = self._waiting.pop(uid)
-            why = f"rejected due to timeout after waiting {held.waited_seconds:g}s at plugin {held.waits_for}"
-            outputs += self._give_up(held, now, why, outcome=Outcome.UNSCHEDULABLE)
+        for uid in self._bindings.overdue(now):
+            held = self._bindings.take(uid)
+            outputs += self._give_up(held, now, binding.timed_out(held))
+        self._cache.expire(now)
         return self._noted(outputs)
 
     def next_due(self) -> float | None:
         """When `tick` next has something to do."""
-        due = [held.deadline for held in self._waiting.values()]
-        queue_due = self._queue.next_due()
-        return min([*due, *([] if queue_due is None else [queue_due])], default=None)
+        due = (self._queue.next_due(), self._bindings.next_due(), self._cache.next_due())
+        return min((moment for moment in due if moment is not None), default=None)
 
     def start_cycle(self, now: float) -> Generator[Step, None, list[Output]] | None:
         """Pop the next pod and schedule it, or None when none is due. Its steps are yielded, its outputs returned."""
@@ -122,11 +123,9 @@ class Scheduler:
 
     def drain_touched(self) -> tuple[set[str], set[str]]:
         """(uids of pods, names of nodes) changed since the last call. Views of settled pods end at the next one."""
-        pods, self._touched = self._touched, set()
+        pods, self._queue.touched = self._queue.touched, set()
         nodes, self._cache.touched = self._cache.touched, set()
-        for uid in [uid for uid in self._settled if uid not in pods]:
-            del self._settled[uid]
-        return pods, nodes
+        return pods | self._settled.drain(), nodes
 
     def missing(self) -> list[str]:
         """Uids of remembered pods that have not arrived; after the first sync they are gone."""
@@ -147,229 +146,215 @@ class Scheduler:
     def counts(self) -> dict[Lane, int]:
         """Pods by lane: the queue's and those being bound."""
         counts = self._queue.counts()
-        counts[Lane.BINDING] = len(self._bindings) + len(self._waiting)
+        counts[Lane.BINDING] = len(self._bindings)
         return counts
 
     def check_invariants(self) -> None:
         """Raises AssertionError when queue, cache and bindings contradict each other."""
         self._queue.check_invariants()
         self._cache.check_invariants()
-        for held in (*self._bindings.values(), *self._waiting.values()):
-            assert self._queue.lane(held.pod.uid) is None, (
-                f"{held.pod.key} is queued and being bound"
-            )
+        for held in self._bindings:
+            uid = held.pod.uid
+            assert self._queue.lane(uid) is None, f"{held.pod.key} is queued and being bound"
+            assert self._cache.holds(uid) or held.is_gone, f"{held.pod.key} is on no node"
 
     # ---- changes ---------------------------------------------------------------------------------------------------
 
     def _changed(self, change: Change, now: float) -> list[Output]:
         if change.error is not None:
-            return self._malformed(change, now)
-        moves: list[Output] = list(event_handlers.apply(change, self._world, now))
-        pod = change.new
-        if isinstance(pod, Pod) and pod.node_name and pod.uid in self._remembered:
-            self._remembered.pop(pod.uid)
-            self._settle(Lane.BOUND, PodRef.of(pod), now, pod=pod, node_name=pod.node_name)
-            moves.append(
-                Move(now, PodRef.of(pod), Lane.BINDING, Lane.BOUND, "AssignedPodAdd", pod.node_name)
-            )
-        return moves
+            return self._malformed(change, change.error, now)
+        old, pod = change.old, change.new
+        outputs: list[Output] = []
+        for one in (old, pod):
+            held = self._bindings.get(one.uid) if isinstance(one, Pod) else None
+            if held is not None and isinstance(one, Pod):
+                is_there = pod is not None and pod.uid == one.uid
+                outputs += self._heed(held, one if is_there else None, now)
+        queued = self._queue.get(pod.uid) if isinstance(pod, Pod) else None
+        outputs += event_handlers.apply(change, self._world, now)
+        if isinstance(pod, Pod) and pod.node_name and not pod.is_terminal:
+            outputs += self._seen_assigned(pod, queued, now)
+        elif pod is None and old is not None:
+            self._unheard.pop(old.uid, None)
+        return outputs
 
-    def _malformed(self, change: Change, now: float) -> list[Output]:
+    def _heed(self, held: Binding, pod: Pod | None, now: float) -> list[Output]:
+        """A pod that is being bound changed; None or on its way out: its binding is for nothing."""
+        if pod is not None and pod.node_name and not pod.is_terminal:
+            held.seen_on = pod.node_name
+        elif held.seen_on:
+            held.is_gone = True
+            return [_move(held, Lane.BOUND, now, "AssignedPodAdd", held.seen_on)]
+        elif pod is not None and not pod.is_terminal and pod.deletion_timestamp is None:
+            held.queued.pod = pod
+        elif not held.is_gone:
+            held.is_gone = True
+            if self._bindings.is_at_permit(held.pod.uid):
+                why = Refusal(Outcome.ERROR, "pod was deleted while it waited at Permit")
+                return self._give_up(self._bindings.take(held.pod.uid), now, why)
+            self._cache.forget_pod(held.pod.uid)
+            return list(self._queue.move_all(binding.FREED, now, held.pod.key))
+        return []
+
+    def _seen_assigned(self, pod: Pod, queued: QueuedPodInfo | None, now: float) -> list[Output]:
+        """A pod of ours on its node, put there by another, by hand, or by a Bind whose answer we never got."""
+        outputs: list[Output] = []
+        ref = PodRef.of(pod)
+        record = self._unheard.pop(pod.uid, None)
+        if record is not None and record.chosen == pod.node_name:
+            record.outcome = Outcome.BOUND
+            record.message = f"No answer to Bind; the watch showed the pod on {pod.node_name}."
+            outputs.append(record)
+        if pod.uid in self._remembered:
+            kept = self._remembered.pop(pod.uid)
+            move = Move(now, ref, Lane.BINDING, Lane.BOUND, "AssignedPodAdd", pod.node_name)
+            outputs.append(move)
+            self._settled.put(Lane.BOUND, ref, now, pod=pod, attempts=kept.attempts)
+        elif queued is not None:
+            fields = {"attempts": queued.attempts, "cycle": queued.cycle}
+            self._settled.put(Lane.BOUND, ref, now, pod=pod, **fields)
+        return outputs
+
+    def _malformed(self, change: Change, error: MalformedObject, now: float) -> list[Output]:
         """A pod that can't be read is shown with the reason and not scheduled; a bound one keeps its last good form."""
-        error = change.error
-        if error is None or error.kind != "Pod":
+        if error.kind != "Pod":
             return []
-        moves: list[Output] = []
-        if isinstance(change.old, Pod) and not self._cache.holds(change.old.uid):
-            moves += self._queue.delete(change.old.uid, now, "Malformed")
+        old = change.old
         pod = PodRef(error.namespace, error.name, error.uid)
+        why = f"{error.field}: {error.message}"
+        outputs: list[Output] = []
+        if old is not None and (change.is_gone or old.uid != error.uid):
+            outputs += self._changed(Change("Pod", old, None), now)
         if change.is_gone:
-            return [*moves, Move(now, pod, Lane.MALFORMED, Lane.GONE, "PodDelete")]
-        self._settle(Lane.MALFORMED, pod, now, message=f"{error.field}: {error.message}")
-        moves.append(
-            Move(now, pod, None, Lane.MALFORMED, "PodAdd", f"{error.field}: {error.message}")
-        )
-        return moves
+            is_told = any(isinstance(one, Move) and one.target is Lane.GONE for one in outputs)
+            gone = Move(now, pod, Lane.MALFORMED, Lane.GONE, "PodDelete")
+            return outputs if is_told else [*outputs, gone]
+        moves = self._queue.delete(
+            error.uid, now, "Malformed", target=Lane.MALFORMED, detail=why
+        ) or [Move(now, pod, None, Lane.MALFORMED, "Malformed", why)]
+        if not self._cache.holds(error.uid):
+            outputs += moves
+            self._settled.put(Lane.MALFORMED, pod, now, message=why)
+        return outputs
 
     def _recall(self, pod: Pod) -> QueuedPodInfo | None:
         kept = self._remembered.pop(pod.uid, None)
         if kept is None:
             return None
         rank = kept.rank if kept.rank is not None else pod.creation_timestamp
-        return QueuedPodInfo(
-            pod, pod.creation_timestamp, rank, attempts=kept.attempts, moved_by=kept.moved_by
-        )
+        queued = QueuedPodInfo(pod, pod.creation_timestamp, rank, attempts=kept.attempts)
+        queued.unschedulable_count, queued.moved_by = kept.attempts, kept.moved_by
+        return queued
 
     # ---- the cycle -------------------------------------------------------------------------------------------------
 
     def _cycle(
         self, queued: QueuedPodInfo, popped: Move, now: float
     ) -> Generator[Step, None, list[Output]]:
-        framework = self._profiles[queued.pod.scheduler_name]
+        framework, pod = self._profiles[queued.pod.scheduler_name], queued.pod
         nodes = self._cache.update_snapshot()
         record = CycleRecord(
             number=self._next_cycle,
-            pod=PodRef.of(queued.pod),
+            pod=PodRef.of(pod),
             attempt=queued.attempts,
-            priority=queued.pod.priority,
+            priority=pod.priority,
             scheduler_name=framework.scheduler_name,
             started_at=now,
             node_names=nodes.names,
         )
         self._next_cycle += 1
         queued.cycle = record.number
-        outputs: list[Output] = [popped]
         attempt = yield from schedule_one.scheduling_cycle(
-            framework, queued.pod, nodes, record=record, rng=self._rng
+            framework, pod, nodes, record=record, rng=self._rng
         )
+        if self._queue.get(pod.uid) is not queued:
+            record.outcome, record.message = Outcome.ERROR, OVERTAKEN
+            return self._noted([popped, record])
         if not attempt.chosen:
-            return self._noted(outputs + self._not_chosen(queued, attempt, now))
-        return (yield from self._place(framework, queued, attempt, outputs, now))
-
-    def _place(
-        self,
-        framework: Framework,
-        queued: QueuedPodInfo,
-        attempt: Attempt,
-        outputs: list[Output],
-        now: float,
-    ) -> Generator[Step, None, list[Output]]:
-        """Assume the pod on its node and begin to bind it."""
-        record = attempt.record
-        pod = schedule_one.placed(queued.pod, attempt.chosen)
-        self._queue.assume(pod.uid)
-        self._queue.done(pod.uid)
-        self._cache.assume_pod(pod, attempt.chosen)
-        held = Binding(framework, queued, pod, attempt)
-        outputs.append(
-            Move(now, record.pod, Lane.SCHEDULING, Lane.BINDING, "Assumed", attempt.chosen)
-        )
-        self._settle(
-            Lane.BINDING,
-            record.pod,
-            now,
-            pod=pod,
-            node_name=pod.node_name,
-            attempts=record.attempt,
-            cycle=record.number,
-        )
-        refusal = yield from binding.begin(held, now)
-        if refusal is not None:
-            return self._noted(
-                outputs + self._give_up(held, now, refusal.message, outcome=Outcome.ERROR)
-            )
-        outputs.append(record)
-        if held.waits_for:
-            self._waiting[pod.uid] = held
-        elif held.action is not None:
-            outputs.append(self._await(held, held.action))
-        else:
-            outputs += self._bound(held, now)
-        return self._noted(outputs)
+            return self._noted([popped, record, *self._not_chosen(queued, attempt, now)])
+        held = Binding(framework, queued, schedule_one.placed(pod, attempt.chosen), attempt)
+        return self._noted([popped, *(yield from self._place(held, now))])
 
     def _not_chosen(self, queued: QueuedPodInfo, attempt: Attempt, now: float) -> list[Output]:
-        record = attempt.record
         queued.unschedulable_plugins = set(attempt.unschedulable_plugins)
-        queued.message = record.message
+        queued.message = attempt.record.message
         moves = self._queue.add_unschedulable(queued, now)
-        return [record, *moves, *self._tell_failure(record, queued.pod)]
+        return [*moves, *self._tell_failure(attempt.record)]
 
-    def _tell_failure(self, record: CycleRecord, pod: Pod) -> list[Output]:
-        """The PodScheduled condition and the FailedScheduling event, as kube-scheduler writes them."""
-        reason = "SchedulerError" if record.outcome is Outcome.ERROR else "Unschedulable"
-        condition = {
-            "type": "PodScheduled",
-            "status": "False",
-            "reason": reason,
-            "message": record.message,
-        }
-        note = record.message if len(record.message) <= 1024 else record.message[:1020] + " ..."
-        event = CreateEvent(
-            record.pod, "Warning", "FailedScheduling", "Scheduling", note, record.scheduler_name
-        )
+    def _tell_failure(self, record: CycleRecord) -> list[Output]:
         return [
-            self._effect(record, event),
-            self._effect(record, PatchPodStatus(record.pod, condition)),
+            self._effect(record, binding.failed_scheduling(record)),
+            self._effect(record, binding.not_scheduled(record)),
         ]
 
-    def _await(self, held: Binding, action: Bind) -> Effect:
-        effect = self._effect(held.record, action)
-        self._bindings[effect.id] = held
-        return effect
+    # ---- the binding cycle -----------------------------------------------------------------------------------------
+
+    def _place(self, held: Binding, now: float) -> Generator[Step, None, list[Output]]:
+        """Assume the pod on its node and begin to bind it."""
+        record, uid = held.record, held.pod.uid
+        self._queue.assume(uid)
+        self._cache.assume_pod(held.pod, record.chosen)
+        move = Move(now, record.pod, Lane.SCHEDULING, Lane.BINDING, "Assumed", record.chosen)
+        self._settle(Lane.BINDING, held, now)
+        refused = yield from binding.begin(held, now)
+        if refused is not None:
+            return [move, *self._give_up(held, now, refused)]
+        if held.waits_for:
+            self._bindings.hold(held)
+            return [move, record]
+        self._queue.done(uid)
+        if held.action is None:
+            return [move, *self._bound(held, now)]
+        effect = self._effect(record, held.action)
+        self._bindings.ask(held, effect.id)
+        return [move, record, effect]
 
     def _replied(self, reply: Reply, now: float) -> list[Output]:
-        held = self._bindings.pop(reply.effect_id, None)
+        held = self._bindings.answered(reply.effect_id)
         if held is None:
             return []
-        binding.conclude(held, reply)
-        if reply.ok:
+        refused = binding.conclude(held, reply)
+        if refused is None:
             return self._noted(self._bound(held, now))
-        return self._noted(
-            self._give_up(
-                held, now, reply.message, outcome=Outcome.BIND_FAILED, gone=reply.status_code == 404
-            )
-        )
+        held.is_gone = held.is_gone or reply.status_code == NOT_FOUND
+        is_unheard = not reply.status_code and not held.is_gone
+        if is_unheard and held.seen_on == held.record.chosen:
+            return self._noted(self._bound(held, now))
+        if is_unheard:
+            self._unheard[held.pod.uid] = held.record
+        return self._noted(self._give_up(held, now, refused))
 
     def _bound(self, held: Binding, now: float) -> list[Output]:
-        record, pod = held.record, held.pod
-        self._cache.finish_binding(pod.uid, now)
+        record = held.record
+        self._cache.finish_binding(held.pod.uid, now)
         held.finish()
         record.outcome = Outcome.BOUND
-        note = f"Successfully assigned {pod.key} to {pod.node_name}"
-        event = CreateEvent(
-            record.pod, "Normal", "Scheduled", "Binding", note, record.scheduler_name
-        )
-        self._settle(
-            Lane.BOUND,
-            record.pod,
-            now,
-            pod=pod,
-            node_name=pod.node_name,
-            attempts=record.attempt,
-            cycle=record.number,
-        )
-        return [
-            record,
-            Move(now, record.pod, Lane.BINDING, Lane.BOUND, "Bound", pod.node_name),
-            self._effect(record, event),
-        ]
+        event = self._effect(record, binding.scheduled(record))
+        if held.seen_on and held.is_gone:  # bound and deleted before the answer came
+            return [record, event]
+        self._settle(Lane.BOUND, held, now)
+        return [record, _move(held, Lane.BOUND, now, "Bound", record.chosen), event]
 
-    def _give_up(
-        self, held: Binding, now: float, why: str, *, outcome: Outcome, gone: bool = False
-    ) -> list[Output]:
+    def _give_up(self, held: Binding, now: float, refused: Refusal) -> list[Output]:
         """Forget the assumption and let the pod try again, unless it is bound or gone by now."""
-        record, queued = held.record, held.queued
+        record, queued, uid = held.record, held.queued, held.pod.uid
         held.release()
-        was_assumed = self._cache.is_assumed(held.pod.uid)
-        self._cache.forget_pod(held.pod.uid)
-        record.outcome, record.message = outcome, why
-        if not was_assumed:  # the watch has seen it bound, by whomever
-            self._settle(
-                Lane.BOUND,
-                record.pod,
-                now,
-                pod=held.pod,
-                node_name=held.pod.node_name,
-                cycle=record.number,
-            )
-            return [
-                record,
-                Move(
-                    now, record.pod, Lane.BINDING, Lane.BOUND, "AssignedPodAdd", "bound by another"
-                ),
-            ]
-        moves: list[Output] = list(self._queue.move_all(binding.FREED, now, held.pod.key))
-        if gone:
-            self._settle(Lane.GONE, record.pod, now, pod=held.pod)
-            return [record, Move(now, record.pod, Lane.BINDING, Lane.GONE, "PodDelete"), *moves]
-        queued.message = why
-        queued.unschedulable_plugins = set(held.rejected_by)
-        return [
-            record,
-            *self._queue.add_unschedulable(queued, now, source=Lane.BINDING),
-            *moves,
-            *self._tell_failure(record, queued.pod),
-        ]
+        freed: list[Output] = []
+        if self._cache.is_assumed(uid):
+            self._cache.forget_pod(uid)
+            freed += self._queue.move_all(binding.FREED, now, held.pod.key)
+        record.outcome, record.message = refused.outcome, refused.message
+        if not held.seen_on and not held.is_gone:
+            queued.message, queued.unschedulable_plugins = refused.message, set(refused.plugins)
+            moves = self._queue.add_unschedulable(queued, now, source=Lane.BINDING)
+            return [record, *freed, *moves, *self._tell_failure(record)]
+        self._queue.done(uid)
+        if held.seen_on and held.is_gone:  # told already
+            return [record, *freed]
+        if held.is_gone:
+            return [record, _move(held, Lane.GONE, now, "PodDelete"), *freed]
+        self._settle(Lane.BOUND, held, now)
+        return [record, _move(held, Lane.BOUND, now, "AssignedPodAdd", held.seen_on), *freed]
 
     def _effect(
         self, record: CycleRecord, action: Bind | PatchPodStatus | CreateEvent | DeletePod
@@ -378,22 +363,16 @@ class Scheduler:
         self._next_effect += 1
         return effect
 
-    def _settle(
-        self, lane: Lane, pod_ref: PodRef, now: float, *, pod: Pod | None = None, **fields: Any
-    ) -> None:
-        view = PodView(pod_ref.uid, pod_ref.namespace, pod_ref.name, lane, since=now, **fields)
-        if pod is not None:
-            view.priority, view.created_at = pod.priority, pod.creation_timestamp
-        self._settled[pod_ref.uid] = view
-        self._touched.add(pod_ref.uid)
-
     def _noted(self, outputs: list[Output]) -> list[Output]:
-        """Remember which pods the board must be told of."""
-        for output in outputs:
-            if not isinstance(output, Move):
-                continue
-            uid = output.pod.uid
-            self._touched.add(uid)
-            if output.target is Lane.GONE:
-                self._settle(Lane.GONE, output.pod, output.at)
+        self._settled.note(outputs)
         return outputs
+
+    def _settle(self, lane: Lane, held: Binding, now: float) -> None:
+        record = held.record
+        self._settled.put(
+            lane, record.pod, now, pod=held.pod, attempts=record.attempt, cycle=record.number
+        )
+
+
+def _move(held: Binding, target: Lane, now: float, cause: str, detail: str = "") -> Move:
+    return Move(now, held.record.pod, Lane.BINDING, target, cause, detail)

@@ -5,10 +5,13 @@ Made by `scheduler` for what was touched, kept by the sinks (the fields are thos
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import Any
 
+from schedviz.kube.objects import Pod
 from schedviz.scheduler.framework.node_info import NodeInfo, QueuedPodInfo
-from schedviz.scheduler.framework.steps import Lane
+from schedviz.scheduler.framework.steps import Lane, Move, PodRef
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +56,43 @@ class NodeView:
     ready: bool
     zone: str
     taints: list[str]
+
+
+class Settled:
+    """Views of pods that are out of the queue (binding, bound, gone, malformed), until they have been drained."""
+
+    def __init__(self) -> None:
+        self._views: dict[str, PodView] = {}
+        self.touched: set[str] = set()
+
+    def put(
+        self, lane: Lane, ref: PodRef, now: float, *, pod: Pod | None = None, **fields: Any
+    ) -> None:
+        """`pod`: what more there is to say of it."""
+        view = PodView(ref.uid, ref.namespace, ref.name, lane, since=now, **fields)
+        if pod is not None:
+            view.priority, view.created_at = pod.priority, pod.creation_timestamp
+            view.node_name = pod.node_name
+        self._views[ref.uid] = view
+        self.touched.add(ref.uid)
+
+    def get(self, uid: str) -> PodView | None:
+        return self._views.get(uid)
+
+    def note(self, moves: Iterable[object]) -> None:
+        """Remember which pods have to be shown anew."""
+        for move in moves:
+            if isinstance(move, Move):
+                self.touched.add(move.pod.uid)
+                if move.target is Lane.GONE:
+                    self.put(Lane.GONE, move.pod, move.at)
+
+    def drain(self) -> set[str]:
+        """Uids touched since the last call; older views end."""
+        touched, self.touched = self.touched, set()
+        for uid in [uid for uid in self._views if uid not in touched]:
+            del self._views[uid]
+        return touched
 
 
 def of_queued(queued: QueuedPodInfo, lane: Lane) -> PodView:

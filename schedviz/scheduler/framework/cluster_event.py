@@ -49,6 +49,9 @@ class ActionType(enum.IntFlag):
         return "".join(word.capitalize() for word in (self.name or "").split("_"))
 
 
+PODS = {"AssignedPod": "Pod", "UnscheduledPod": "Pod"}
+
+
 @dataclass(frozen=True, slots=True)
 class ClusterEvent:
     """resource: a kind, or "AssignedPod" / "UnscheduledPod" for the two sorts of pods."""
@@ -64,5 +67,5 @@ class ClusterEvent:
         """Whether a plugin that registered for `registered` wants to hear of this event."""
         if registered.resource == "*":
             return True
-        same = registered.resource in (self.resource, self.resource.removeprefix("Assigned"))
+        same = registered.resource in (self.resource, PODS.get(self.resource))
         return same and bool(self.action & registered.action)

@@ -155,7 +155,7 @@ class Framework:
                 by.append(plugin.name)
                 names = result if names is None else names & result
                 if not names:
-                    return PreFilterVerdict(_no_common_node(by))
+                    return PreFilterVerdict(_no_common_node(by), by=tuple(sorted(by)))
         return PreFilterVerdict(rejected or SUCCESS, names, tuple(sorted(by)))
 
     def run_filter(
