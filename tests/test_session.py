@@ -1,4 +1,4 @@
-"""A session from the watch to the bind: a real sandbox over HTTP, the real scheduler, a sink that keeps what it is given."""
+"""A session from the watch to the bind: a real sandbox over HTTP, the real scheduler, a sink that keeps all of it."""
 
 from __future__ import annotations
 
@@ -101,6 +101,9 @@ def test_pods_are_bound_once_and_their_record_is_first(sandbox: Running) -> None
         p["metadata"]["name"]: p["spec"]["nodeName"] for p in pods
     }
     assert all(len(c.step_durations) == len(c.steps) for c in recorded)
+    closed = [u for b in sink.batches for u in b.updates]
+    assert all(len(u.binding_durations) == len(u.binding_steps) > 0 for u in closed)
+    assert all(u.binding_durations[0] > 0 for u in closed)
 
 
 def test_a_pod_that_fits_nowhere_says_why_and_is_bound_when_a_node_comes(sandbox: Running) -> None:
@@ -158,3 +161,68 @@ def test_a_lost_lease_ends_it_before_anything_is_bound(sandbox: Running) -> None
     with session(sandbox, sink):
         pass
     assert "nodeName" not in sandbox.ok("GET", f"{PODS}/p")["spec"]
+
+
+class MeddlingSink(KeepingSink):
+    """Binds each recorded pod to another node before its own Bind may be sent."""
+
+    def __init__(self, sandbox: Running, node_name: str) -> None:
+        super().__init__()
+        self._sandbox, self._node_name = sandbox, node_name
+
+    def commit(self, batch: Batch) -> None:
+        for cycle in batch.cycles:
+            target = {"apiVersion": "v1", "kind": "Node", "name": self._node_name}
+            body = {"metadata": {"name": cycle.pod.name}, "target": target}
+            self._sandbox.ok("POST", f"{PODS}/{cycle.pod.name}/binding", body)
+        super().commit(batch)
+
+
+def test_a_pod_that_another_bound_first_is_left_where_it_is(sandbox: Running) -> None:
+    sink = MeddlingSink(sandbox, "ceph3")
+    with session(sandbox, sink):
+        sandbox.ok("POST", PODS, pod("contested", nodeSelector={"kubernetes.io/hostname": "ceph1"}))
+        sink.until(lambda: any(b.updates for b in sink.batches))
+        sink.until(lambda: sink.lane("contested") == Lane.BOUND)
+    (closed,) = [u for b in sink.batches for u in b.updates]
+    assert (closed.chosen, closed.outcome) == ("ceph1", Outcome.BIND_FAILED)
+    assert "contested" in closed.message
+    assert sandbox.ok("GET", f"{PODS}/contested")["spec"]["nodeName"] == "ceph3"
+
+
+def test_a_command_waits_until_the_cluster_is_read(sandbox: Running) -> None:
+    sink = KeepingSink()
+    sandbox.ok("POST", PODS, pod("gated", schedulingGates=[{"name": "example.com/wait"}]))
+    uid = sandbox.ok("GET", f"{PODS}/gated")["metadata"]["uid"]
+    with session(sandbox, sink) as made:
+        made.submit(Command(1, "retry", {"uid": uid}, "alice"))
+        sink.until(lambda: any(b.results for b in sink.batches))
+        assert made.is_synced
+    (result,) = [r for b in sink.batches for r in b.results]
+    assert result.before["lane"] == "gated"
+
+
+def test_a_stop_hears_how_the_binds_under_way_end(sandbox: Running) -> None:
+    sink = KeepingSink()
+    for n in range(40):
+        sandbox.ok("POST", PODS, pod(f"p-{n}"))
+    with session(sandbox, sink):
+        sink.until(lambda: any(b.cycles for b in sink.batches))
+    recorded = {c.number for b in sink.batches for c in b.cycles}
+    assert recorded == {u.number for b in sink.batches for u in b.updates}
+    assert [b.at for b in sink.batches] == sorted(b.at for b in sink.batches)
+
+
+def test_what_breaks_the_sink_is_raised_by_run(sandbox: Running) -> None:
+    class BrokenSink(KeepingSink):
+        def commit(self, batch: Batch) -> None:
+            raise RuntimeError("the disk is gone")
+
+    made = Session(
+        client=ClusterClient.from_kubeconfig(str(sandbox.kubeconfig)),
+        scheduler=Scheduler({"default-scheduler": default_profile()}, seed=1),
+        sink=BrokenSink(),
+    )
+    with pytest.raises(RuntimeError, match="the disk is gone"):
+        made.run(threading.Event())
+    assert not [t for t in threading.enumerate() if t.name.endswith((" io", " writer"))]

@@ -50,7 +50,7 @@ class Takeover:
 
     def _close(self, cycle: Cycle) -> None:
         pods = PodState.objects.filter(session_id=self._id, uid=cycle.pod_uid)
-        is_bound = pods.filter(lane=Lane.BOUND, node_name=cycle.node_name)
+        is_bound = pods.filter(lane=Lane.BOUND, node_name=cycle.node_name, cycle__lte=cycle.number)
         if is_bound.update(cycle=cycle.number, attempts=cycle.attempt):
             cycle.outcome = Outcome.BOUND.value
         else:
