@@ -73,8 +73,8 @@ class BackoffQueue:
             self._errors.add(queued.uid)
 
     def remove(self, queued: QueuedPodInfo) -> None:
-        own = self._rejected if queued.uid in self._rejected else self._errors
-        own.remove(queued.uid)
+        is_rejected = len(self._keys[queued.uid]) == 3  # as it was when it came
+        (self._rejected if is_rejected else self._errors).remove(queued.uid)
         del self._keys[queued.uid], self._pods[queued.uid]
 
     def first_rejected(self) -> QueuedPodInfo | None:
