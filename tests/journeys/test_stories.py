@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from tests.journeys.house import House, node, pod, wait_until
@@ -12,10 +13,15 @@ from tests.journeys.house import House, node, pod, wait_until
 README_PICTURE = Path(__file__).parent.parent.parent / "docs" / "board.png"
 
 
+@pytest.fixture(scope="module", autouse=True)
+def three_nodes(house: House):
+    """Every story stands on the same three nodes, whichever is told first."""
+    for name in ("ceph1", "ceph2", "ceph3"):
+        house.api().create_node(node(name))
+
+
 def test_kubia_finds_its_node_and_the_page_says_why(house: House, page: Page):
     api = house.api()
-    for name in ("ceph1", "ceph2", "ceph3"):
-        api.create_node(node(name))
     page.goto("/sessions/demo/")
     page.get_by_text("ceph3").first.wait_for()
     body = pod("kubia", cpu="500m")
