@@ -19,7 +19,7 @@ from channels.db import database_sync_to_async
 from channels.generic.websocket import AsyncWebsocketConsumer
 from django.contrib.auth import get_user_model
 
-from schedviz.web import frames, permissions, readers
+from schedviz.web import frames, live, permissions, readers
 from schedviz.web.board import BoardView, shared_board
 from schedviz.web.live import hub
 
@@ -63,8 +63,7 @@ class BoardConsumer(AsyncWebsocketConsumer):
 
     async def disconnect(self, code: int) -> None:
         if self.task is not None:
-            self.task.cancel()
-            await asyncio.gather(self.task, return_exceptions=True)
+            await live.end(self.task)
 
     async def _push(self, session: Session) -> None:
         self.subscription = hub.subscribe(session.pk)

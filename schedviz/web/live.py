@@ -33,6 +33,7 @@ log = logging.getLogger(__name__)
 STALE_SECONDS = 3.0
 RESYNC_SECONDS = 5.0  # while stale: how often the database is asked whether it knows more
 RETRY_SECONDS = 0.5  # between tries to reach the broker
+CANCEL_SECONDS = 0.2  # between two cancellations of the same task
 BROKER_ERRORS = (OSError, RedisError)
 Frame = dict[str, Any]
 
@@ -182,9 +183,7 @@ class Feed:
             return
         self._hub.forget(self)
         tasks, self._tasks = self._tasks, []
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await end(*tasks)
 
     async def _listen(self) -> None:
         while True:
@@ -251,6 +250,16 @@ class Feed:
             self.state.is_live = is_live
             for view in self._views:
                 view.wake()
+
+
+async def end(*tasks: asyncio.Task[None]) -> None:
+    """Cancels tasks until they have ended: who awaits a database call may swallow the first cancellation."""
+    pending = set(tasks)
+    while pending:
+        for task in pending:
+            task.cancel()
+        _, pending = await asyncio.wait(pending, timeout=CANCEL_SECONDS)
+    await asyncio.gather(*tasks, return_exceptions=True)
 
 
 class Hub:

@@ -166,6 +166,20 @@ async def test_the_last_view_ends_the_feed(valkey, session):
     assert not [task for task in asyncio.all_tasks() if task.get_name().startswith("feed")]
 
 
+@pytest.mark.parametrize("seconds", [0, 0.002, 0.004, 0.006, 0.01])
+async def test_a_view_that_leaves_while_the_snapshot_is_read_leaves_nothing(
+    valkey, session, seconds
+):
+    hub = Hub()
+    async with asyncio.timeout(20):
+        for _ in range(5):
+            view = hub.subscribe(session.pk)
+            await asyncio.sleep(seconds)
+            await view.close()
+    assert not [task for task in asyncio.all_tasks() if task.get_name().startswith("feed")]
+    await get_channel_layer().flush()
+
+
 def test_bound_pods_are_shown_lately_only():
     state = BoardState(1)
     bound = [pod_row(f"u{i}", "bound", since=float(i)) for i in range(readers.BOUND_LATELY)]
