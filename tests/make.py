@@ -159,3 +159,22 @@ def scored(
     if normalize and hasattr(plugin, "normalize_score"):
         scores = plugin.normalize_score(state, a_pod, scores)
     return dict(zip(nodes.names, scores.tolist(), strict=True))
+
+
+def claim(name: str, *, volume: str = "", storage_class: str = "", **words: Any) -> KubeObject:
+    """A PersistentVolumeClaim in namespace default; words go to its spec."""
+    made = {"volumeName": volume, "storageClassName": storage_class, **words}
+    return other("PersistentVolumeClaim", name, namespace="default", spec=made)
+
+
+def using(*claims: str, name: str = "p", node: str = "", **words: Any) -> Pod:
+    """A pod with these claims."""
+    made = [{"name": c, "persistentVolumeClaim": {"claimName": c}} for c in claims]
+    return pod(name, node=node, volumes=made, **words)
+
+
+def told(nodes: Snapshot, *others: KubeObject) -> Snapshot:
+    """The snapshot, with these objects in its listers."""
+    for one in others:
+        nodes.listers.replace(None, one)
+    return nodes

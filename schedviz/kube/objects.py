@@ -9,12 +9,18 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from functools import lru_cache
 from typing import Any
 
 from schedviz.kube import pod_spec
 from schedviz.kube.matching import NodeSelector, SelectorError, Taint, Toleration
 from schedviz.kube.pod_resources import Requests, amounts
 from schedviz.kube.pod_spec import HostPort, PodAffinity, TopologySpreadConstraint, WeightedTerm
+
+# Volume sources that ask nothing of a node; pods' volumes of these sorts are not kept.
+LOCAL_SOURCES = frozenset(
+    {"configMap", "secret", "projected", "emptyDir", "hostPath", "downwardAPI", "image"}
+)
 
 
 class MalformedObject(ValueError):
@@ -52,6 +58,18 @@ class KubeObject:
     deletion_timestamp: float | None
 
 
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """The controller of a pod, in its namespace."""
+
+    api_version: str
+    kind: str
+    name: str
+
+
+_owner = lru_cache(maxsize=16384)(Owner)
+
+
 @dataclass(slots=True, kw_only=True, eq=False)
 class Pod(KubeObject):
     """requests, non_zero, score_requests: see `pod_resources`; the last is what Fit's scoring counts for this pod."""
@@ -79,7 +97,7 @@ class Pod(KubeObject):
     topology_spread: tuple[TopologySpreadConstraint, ...]
     tolerations: tuple[Toleration, ...]
     volumes: tuple[dict[str, Any], ...]
-    owner: str
+    owner: Owner | None
 
     @property
     def is_terminal(self) -> bool:
@@ -163,8 +181,17 @@ def _pod_placement(raw: Mapping[str, Any]) -> dict[str, Any]:
         "preemption_policy": spec.get("preemptionPolicy") or "PreemptLowerPriority",
         "scheduling_gates": tuple(gate["name"] for gate in spec.get("schedulingGates") or ()),
         "node_selector": dict(spec.get("nodeSelector") or {}),
-        "volumes": tuple(spec.get("volumes") or ()),
-        "owner": next((o["uid"] for o in owners if o.get("controller")), ""),
+        "volumes": tuple(
+            volume for volume in spec.get("volumes") or () if not LOCAL_SOURCES & volume.keys()
+        ),
+        "owner": next(
+            (
+                _owner(o.get("apiVersion") or "", o.get("kind") or "", o.get("name") or "")
+                for o in owners
+                if o.get("controller")
+            ),
+            None,
+        ),
     }
 
 

@@ -64,15 +64,20 @@ class PodAffinity:
     required: tuple[PodAffinityTerm, ...] = ()
     preferred: tuple[tuple[int, PodAffinityTerm], ...] = ()
 
+    @property
+    def is_empty(self) -> bool:
+        return not self.required and not self.preferred
+
 
 @dataclass(frozen=True, slots=True)
 class TopologySpreadConstraint:
-    """min_domains 1 and the two policies are the API's defaults."""
+    """bare_selector: without matchLabelKeys. min_domains 1 and the two policies are the API's defaults."""
 
     max_skew: int
     topology_key: str
     is_hard: bool
     selector: LabelSelector | None
+    bare_selector: LabelSelector | None
     min_domains: int
     honors_affinity: bool
     honors_taints: bool
@@ -216,16 +221,13 @@ def spread_constraint(
     one: Mapping[str, Any], labels: Mapping[str, str]
 ) -> TopologySpreadConstraint:
     """Read one constraint; `labels` are the pod's, for matchLabelKeys."""
+    bare = matching.label_selector(one.get("labelSelector"))
     return TopologySpreadConstraint(
         max_skew=int(one.get("maxSkew") or 0),
         topology_key=one.get("topologyKey") or "",
         is_hard=one.get("whenUnsatisfiable") != "ScheduleAnyway",
-        selector=_fold(
-            matching.label_selector(one.get("labelSelector")),
-            labels,
-            one.get("matchLabelKeys"),
-            "In",
-        ),
+        selector=_fold(bare, labels, one.get("matchLabelKeys"), "In"),
+        bare_selector=bare,
         min_domains=int(one.get("minDomains") or 1),
         honors_affinity=one.get("nodeAffinityPolicy") != "Ignore",
         honors_taints=one.get("nodeTaintsPolicy") == "Honor",

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from schedviz.kube.objects import Node, Pod
+from schedviz.scheduler.framework.listers import Listers
 from schedviz.scheduler.framework.node_info import NodeInfo
 from schedviz.scheduler.framework.snapshot import Snapshot
 
@@ -26,14 +27,15 @@ class _PodState:
 
 
 class Cache:
-    """Pods are known by uid. `dirty`: names of nodes that changed since the last snapshot."""
+    """Pods are known by uid. `dirty`: names of nodes that changed since the last snapshot; `listers`: other objects."""
 
     def __init__(self, *, ttl_seconds: float = 0.0) -> None:
         self._ttl = ttl_seconds
         self._pods: dict[str, _PodState] = {}
         self._deadlines: dict[str, float] = {}  # by uid, the earliest first
         self._nodes: dict[str, NodeInfo] = {}
-        self._snapshot = Snapshot()
+        self.listers = Listers()
+        self._snapshot = Snapshot(self.listers)
         self._dirty: set[str] = set()
         self.touched: set[str] = set()
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from schedviz.kube import objects
 from schedviz.kube.kinds import KINDS
-from schedviz.kube.objects import Node, Pod
+from schedviz.kube.objects import Node, Other, Pod
 from schedviz.scheduler.cache import Cache
 from schedviz.scheduler.config import DEFAULT_SCHEDULER_NAME, features
 from schedviz.scheduler.framework.cycle_state import CycleState
@@ -49,6 +49,8 @@ class Trial:
         for raw in sorted(raws, key=_name):
             if raw["kind"] == "Node":
                 cache.set_node(_parsed(raw, Node))
+            elif raw["kind"] != "Pod":
+                cache.listers.replace(None, _parsed(raw, Other))
         for raw in sorted(raws, key=_name):
             if raw["kind"] == "Pod":
                 self._take(_parsed(raw, Pod), cache)
@@ -85,6 +87,9 @@ def _apply_api_defaults(raw: dict[str, Any], among: list[dict[str, Any]]) -> Non
     if kind is not None and kind.namespaced:
         meta.setdefault("namespace", "default")
     meta.setdefault("uid", f"{meta.get('namespace', '')}/{meta['name']}")
+    if raw["kind"] == "Namespace":
+        labels = meta["labels"] = meta.get("labels") or {}
+        labels["kubernetes.io/metadata.name"] = meta["name"]
     if raw["kind"] != "Pod" or "priority" in (raw.get("spec") or {}):
         return
     spec = raw.setdefault("spec", {})

@@ -37,6 +37,7 @@ def apply(change: Change, world: World, now: float) -> list[Move]:
         return _pod(_as_pod(change.old), _as_pod(change.new), world, now)
     if change.kind == "Node":
         return _node(_as_node(change.old), _as_node(change.new), world, now)
+    world.cache.listers.replace(change.old, change.new)
     return world.queue.move_all(other_event(change), now, (change.new or change.old).key)  # type: ignore[union-attr]
 
 

@@ -9,7 +9,8 @@ nothing about the node itself changed.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Hashable, Iterable
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,9 +18,13 @@ from numpy.typing import NDArray
 from schedviz.kube.matching import Taint
 from schedviz.kube.objects import Node
 from schedviz.kube.pod_spec import normalized_image
+from schedviz.scheduler.framework.listers import Listers
 from schedviz.scheduler.framework.node_info import NodeInfo
+from schedviz.scheduler.framework.pod_index import PodIndex
 
 IntColumn = NDArray[np.int64]
+_MOST_REMEMBERED = 512
+T = TypeVar("T")
 
 
 class LabelColumn:
@@ -66,7 +71,8 @@ class ImageColumn:
 class Snapshot:
     """names, rows, infos: the same order. Columns: int64 [node] unless said otherwise; never write to them."""
 
-    def __init__(self) -> None:
+    def __init__(self, listers: Listers | None = None) -> None:
+        self.listers = listers or Listers()
         self.names: tuple[str, ...] = ()
         self.rows: dict[str, int] = {}
         self.infos: list[NodeInfo] = []
@@ -76,11 +82,14 @@ class Snapshot:
         """Grows whenever rows came or went."""
         self.stamp = 0
         """Grows with every change of a row, see `changed_since`."""
+        self._pod_index: PodIndex | None = None
+        self._remembered: dict[Hashable, Any] = {}
+        self._remembered_of = 0
         self._allocate()
 
     @classmethod
-    def of(cls, infos: Iterable[NodeInfo]) -> Snapshot:
-        snapshot = cls()
+    def of(cls, infos: Iterable[NodeInfo], listers: Listers | None = None) -> Snapshot:
+        snapshot = cls(listers)
         snapshot._rebuild(list(infos))
         return snapshot
 
@@ -114,6 +123,23 @@ class Snapshot:
         """The rows that changed after the snapshot had this stamp (and this layout)."""
         return np.flatnonzero(self._stamps > stamp)
 
+    @property
+    def pod_index(self) -> PodIndex:
+        """Counts of pods by sort, built when first asked for."""
+        if self._pod_index is None:
+            self._pod_index = PodIndex(self.infos, len(self.infos))
+        return self._pod_index
+
+    def remembered(self, key: Hashable, compute: Callable[[], T]) -> T:
+        """Anything that depends on the nodes themselves only; never write to it."""
+        if self._remembered_of != self.version or len(self._remembered) > _MOST_REMEMBERED:
+            self._remembered.clear()
+            self._remembered_of = self.version
+        found: T | None = self._remembered.get(key)
+        if found is None:
+            found = self._remembered[key] = compute()
+        return found
+
     # ---- keeping up ------------------------------------------------------------------------------------------------
 
     def update(self, changed: Iterable[NodeInfo], removed: Iterable[str] = ()) -> None:
@@ -145,6 +171,7 @@ class Snapshot:
         self._labels: dict[str, LabelColumn] = {}
         self._images: dict[str, ImageColumn] = {}
         self._ports: dict[tuple[str, int], dict[int, frozenset[str]]] = {}
+        self._pod_index = None
 
     def _rebuild(self, infos: list[NodeInfo]) -> None:
         self.infos = infos
@@ -214,6 +241,8 @@ class Snapshot:
         self.non_zero_memory[row] = info.non_zero_memory
         for resource, (_, requested) in self._resources.items():
             requested[row] = info.requested.get(resource, 0)
+        if before is not None and self._pod_index is not None:
+            self._pod_index.change(row, before.pods, info.pods)
         old = before.used_ports.keys() if before else set()
         if old != info.used_ports.keys():
             self._set_ports(row, {(p.protocol, p.port) for p in old}, info)

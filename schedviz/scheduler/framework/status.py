@@ -111,7 +111,9 @@ class NodeStatuses:
             self.table.append(reasons)
         return found
 
-    def reject(self, rows: NDArray[np.bool_] | NDArray[np.intp] | int, status: Status) -> None:
+    def reject(
+        self, rows: NDArray[np.bool_] | NDArray[np.intp] | int | slice, status: Status
+    ) -> None:
         """Give `status` to these rows (a mask, row numbers, or one row)."""
         self.codes[rows] = int(status.code)
         self.reason_ids[rows] = self.reason_id(status.reasons)

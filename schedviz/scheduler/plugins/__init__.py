@@ -9,6 +9,7 @@ from __future__ import annotations
 from schedviz.scheduler.framework import Plugin
 from schedviz.scheduler.plugins.default_binder import DefaultBinder
 from schedviz.scheduler.plugins.image_locality import ImageLocality
+from schedviz.scheduler.plugins.inter_pod_affinity import InterPodAffinity
 from schedviz.scheduler.plugins.node_affinity import NodeAffinity
 from schedviz.scheduler.plugins.node_name import NodeName
 from schedviz.scheduler.plugins.node_ports import NodePorts
@@ -17,9 +18,13 @@ from schedviz.scheduler.plugins.node_resources_balanced_allocation import (
 )
 from schedviz.scheduler.plugins.node_resources_fit import NodeResourcesFit
 from schedviz.scheduler.plugins.node_unschedulable import NodeUnschedulable
+from schedviz.scheduler.plugins.node_volume_limits import NodeVolumeLimits
+from schedviz.scheduler.plugins.pod_topology_spread import PodTopologySpread
 from schedviz.scheduler.plugins.priority_sort import PrioritySort
 from schedviz.scheduler.plugins.scheduling_gates import SchedulingGates
 from schedviz.scheduler.plugins.taint_toleration import TaintToleration
+from schedviz.scheduler.plugins.volume_restrictions import VolumeRestrictions
+from schedviz.scheduler.plugins.volume_zone import VolumeZone
 
 IN_TREE: dict[str, type[Plugin]] = {
     plugin.__name__: plugin
@@ -32,6 +37,11 @@ IN_TREE: dict[str, type[Plugin]] = {
         NodeAffinity,
         NodePorts,
         NodeResourcesFit,
+        VolumeRestrictions,
+        NodeVolumeLimits,
+        VolumeZone,
+        PodTopologySpread,
+        InterPodAffinity,
         NodeResourcesBalancedAllocation,
         ImageLocality,
         DefaultBinder,

@@ -1,19 +1,18 @@
 """Where a pod wants to be by its node selector and node affinity, and where its scheduler's configuration wants it.
 
-Mirrors pkg/scheduler/framework/plugins/nodeaffinity (v1.36). A term is judged on dictionary-encoded label columns and
-remembered per shape of pod until something about the nodes changes.
+Mirrors pkg/scheduler/framework/plugins/nodeaffinity (v1.36). A term is judged on dictionary-encoded label columns.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from schedviz.kube.matching import NodeSelector, NodeSelectorTerm, Requirement
+from schedviz.kube.matching import NodeSelector, NodeSelectorTerm
 from schedviz.kube.objects import Pod
 from schedviz.kube.pod_spec import WeightedTerm, read_node_affinity
 from schedviz.scheduler.framework import (
@@ -28,47 +27,11 @@ from schedviz.scheduler.framework import (
     default_normalize_score,
 )
 from schedviz.scheduler.framework.cluster_event import ActionType, ClusterEvent
+from schedviz.scheduler.framework.node_masks import required_mask, selector_mask, term_mask
 
 ERR_REASON_POD = "node(s) didn't match Pod's node affinity/selector"
 ERR_REASON_ENFORCED = "node(s) didn't match scheduler-enforced node affinity"
 ERR_REASON_CONFLICT = "pod affinity terms conflict"
-_REMEMBERED = 512
-
-Mask = NDArray[np.bool_]
-
-
-def requirement_mask(one: Requirement, nodes: Snapshot) -> Mask:
-    column = nodes.label(one.key)
-    return column.select([one.accepts(value) for value in column.values], absent=one.accepts(None))
-
-
-def term_mask(term: NodeSelectorTerm, nodes: Snapshot) -> Mask:
-    """bool [node]: where the term matches; an empty term matches nowhere."""
-    mask = np.full(len(nodes), not term.is_empty, dtype=np.bool_)
-    for one in term.expressions:
-        mask &= requirement_mask(one, nodes)
-    for one in term.fields:
-        named = np.zeros(len(nodes), dtype=np.bool_)
-        named[[nodes.rows[name] for name in one.values if name in nodes.rows]] = True
-        mask &= named if one.operator == "In" else ~named
-    return mask
-
-
-def selector_mask(selector: NodeSelector, nodes: Snapshot) -> Mask:
-    mask = np.zeros(len(nodes), dtype=np.bool_)
-    for term in selector.terms:
-        mask |= term_mask(term, nodes)
-    return mask
-
-
-def required_mask(pod: Pod, nodes: Snapshot) -> Mask:
-    """bool [node]: node selector and required node affinity together."""
-    mask = np.ones(len(nodes), dtype=np.bool_)
-    for key, value in pod.node_selector.items():
-        mask &= requirement_mask(Requirement(key, "In", (value,)), nodes)
-    if pod.required_node_affinity is not None:
-        mask &= selector_mask(pod.required_node_affinity, nodes)
-    return mask
 
 
 def pinned_names(term: NodeSelectorTerm) -> frozenset[str] | None:
@@ -97,11 +60,6 @@ class NodeAffinity(Plugin):
     args: NodeAffinity.Args
     Args: ClassVar[type[Args]]  # type: ignore[no-redef]
 
-    def __init__(self, args: NodeAffinity.Args | None = None) -> None:
-        super().__init__(args)
-        self._masks: dict[Hashable, Mask] = {}
-        self._of: tuple[int, int] = (0, -1)
-
     def pre_filter(
         self, state: CycleState, pod: Pod, nodes: Snapshot
     ) -> Status | PreFilterResult | None:
@@ -122,11 +80,7 @@ class NodeAffinity(Plugin):
 
     def filter_nodes(self, state: CycleState, pod: Pod, nodes: Snapshot) -> NodeStatuses:
         statuses = NodeStatuses(len(nodes))
-        shape = (tuple(pod.node_selector.items()), pod.required_node_affinity)
-        self._keep_up(nodes)
-        mask = self._masks.get(shape)
-        if mask is None:
-            mask = self._remember(shape, required_mask(pod, nodes))
+        mask = required_mask(pod, nodes)
         if not mask.all():
             statuses.reject(~mask, UnschedulableAndUnresolvable(ERR_REASON_POD))
         if self.args.required is not None:
@@ -143,12 +97,8 @@ class NodeAffinity(Plugin):
         self, state: CycleState, pod: Pod, nodes: Snapshot, rows: NDArray[np.intp]
     ) -> NDArray[np.int64]:
         scores = np.zeros(len(nodes), dtype=np.int64)
-        self._keep_up(nodes)
         for one in (*self.args.preferred, *pod.preferred_node_affinity):
-            mask = self._masks.get(one.term)
-            if mask is None:
-                mask = self._remember(one.term, term_mask(one.term, nodes))
-            scores[mask] += one.weight
+            scores[term_mask(one.term, nodes)] += one.weight
         return scores[rows]
 
     def normalize_score(
@@ -158,12 +108,3 @@ class NodeAffinity(Plugin):
 
     def events_to_register(self) -> tuple[ClusterEvent, ...]:
         return (ClusterEvent("Node", ActionType.ADD | ActionType.UPDATE_NODE_LABEL),)
-
-    def _keep_up(self, nodes: Snapshot) -> None:
-        if self._of != (id(nodes), nodes.version) or len(self._masks) > _REMEMBERED:
-            self._masks.clear()
-            self._of = (id(nodes), nodes.version)
-
-    def _remember(self, shape: Hashable, mask: Mask) -> Mask:
-        self._masks[shape] = mask
-        return mask

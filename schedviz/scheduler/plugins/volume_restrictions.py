@@ -1,0 +1,100 @@
+"""Disks that only one pod can use at a time are not given to a second one.
+
+Mirrors pkg/scheduler/framework/plugins/volumerestrictions (v1.36): inline disks of old, and claims with access mode
+ReadWriteOncePod.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from schedviz.kube import volumes
+from schedviz.kube.objects import Pod
+from schedviz.scheduler.framework import (
+    CycleState,
+    NodeStatuses,
+    Plugin,
+    Skip,
+    Snapshot,
+    Status,
+    Unschedulable,
+    UnschedulableAndUnresolvable,
+)
+from schedviz.scheduler.framework.cluster_event import ActionType, ClusterEvent
+
+ERR_REASON_DISK = "node(s) had no available disk"
+ERR_REASON_ONCE = (
+    "node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode "
+    "already in-use by another pod"
+)
+STATE_KEY = "PreFilterVolumeRestrictions"
+RESTRICTED = ("gcePersistentDisk", "awsElasticBlockStore", "rbd", "iscsi")
+
+Volume = Mapping[str, Any]
+
+
+def collides(one: Volume, other: Volume) -> bool:
+    """Whether two inline volumes of one node are the same disk and not both read-only."""
+    for source in RESTRICTED:
+        mine, theirs = one.get(source), other.get(source)
+        if mine is None or theirs is None:
+            continue
+        read_only = bool(mine.get("readOnly") and theirs.get("readOnly"))
+        if source == "awsElasticBlockStore":
+            read_only = False
+        if not read_only and _is_same(source, mine, theirs):
+            return True
+    return False
+
+
+def _is_same(source: str, mine: Volume, theirs: Volume) -> bool:
+    if source == "gcePersistentDisk":
+        return bool(mine.get("pdName") == theirs.get("pdName"))
+    if source == "awsElasticBlockStore":
+        return bool(mine.get("volumeID") == theirs.get("volumeID"))
+    if source == "iscsi":
+        return bool(mine.get("iqn") == theirs.get("iqn"))
+    shares = set(mine.get("monitors") or ()) & set(theirs.get("monitors") or ())
+    pools = (mine.get("pool") or "rbd", theirs.get("pool") or "rbd")
+    return bool(shares) and pools[0] == pools[1] and mine.get("image") == theirs.get("image")
+
+
+class VolumeRestrictions(Plugin):
+    """Refuse nodes where a disk that the pod needs is in use."""
+
+    def pre_filter(self, state: CycleState, pod: Pod, nodes: Snapshot) -> Status | None:
+        in_use = False
+        for one in volumes.claim_names(pod):
+            if one.is_ephemeral:
+                continue
+            claim = nodes.listers.get("PersistentVolumeClaim", one.key(pod))
+            if claim is None:
+                return UnschedulableAndUnresolvable(
+                    volumes.not_found("PersistentVolumeClaim", one.name)
+                )
+            if "ReadWriteOncePod" in (volumes.spec(claim).get("accessModes") or ()):
+                in_use = in_use or nodes.pod_index.uses_claim(one.key(pod))
+        restricted = [volume for volume in pod.volumes if any(s in volume for s in RESTRICTED)]
+        if not restricted and not in_use:
+            return Skip()
+        state.write(STATE_KEY, (restricted, in_use))
+        return None
+
+    def filter_nodes(self, state: CycleState, pod: Pod, nodes: Snapshot) -> NodeStatuses:
+        restricted, in_use = state.read(STATE_KEY)
+        statuses = NodeStatuses(len(nodes))
+        if in_use:
+            statuses.reject(slice(None), Unschedulable(ERR_REASON_ONCE))
+        for row, pods in nodes.pod_index.with_volumes.items() if restricted else ():
+            there = [volume for other in pods.values() for volume in other.volumes]
+            if any(collides(one, other) for one in restricted for other in there):
+                statuses.reject(row, Unschedulable(ERR_REASON_DISK))
+        return statuses
+
+    def events_to_register(self) -> tuple[ClusterEvent, ...]:
+        return (
+            ClusterEvent("AssignedPod", ActionType.DELETE),
+            ClusterEvent("Node", ActionType.ADD),
+            ClusterEvent("PersistentVolumeClaim", ActionType.ADD | ActionType.UPDATE),
+        )

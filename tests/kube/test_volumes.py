@@ -1,0 +1,58 @@
+"""Claims, volumes and classes, as far as scheduling reads them."""
+
+from __future__ import annotations
+
+import pytest
+
+from schedviz.kube import volumes
+from tests import make
+
+
+def test_claims_of_a_pod_in_its_order():
+    pod = make.pod(
+        "p",
+        volumes=[
+            {"name": "scratch", "ephemeral": {}},
+            {"name": "config", "configMap": {"name": "c"}},
+            {"name": "data", "persistentVolumeClaim": {"claimName": "d"}},
+        ],
+    )
+    found = list(volumes.claim_names(pod))
+    assert [(one.name, one.is_ephemeral) for one in found] == [("p-scratch", True), ("d", False)]
+    assert found[1].key(pod) == "default/d"
+
+
+@pytest.mark.parametrize(
+    ("annotations", "named", "expected"),
+    [
+        pytest.param({}, "fast", "fast", id="the field"),
+        pytest.param({volumes.BETA_CLASS: "old"}, "fast", "old", id="the annotation comes first"),
+        pytest.param({}, None, "", id="none"),
+    ],
+)
+def test_class_name(annotations, named, expected):
+    claim = make.other(
+        "PersistentVolumeClaim",
+        "c",
+        namespace="a",
+        spec={"storageClassName": named},
+        meta={"annotations": annotations},
+    )
+    assert volumes.class_name(claim) == expected
+
+
+def test_immediate_is_the_default_binding_mode():
+    assert volumes.binding_mode(make.other("StorageClass", "s")) == "Immediate"
+
+
+def test_an_ephemeral_claim_belongs_to_its_pod():
+    owner = {"controller": True, "uid": "default/p"}
+    mine = make.other(
+        "PersistentVolumeClaim", "c", namespace="default", meta={"ownerReferences": [owner]}
+    )
+    assert volumes.belongs_to(mine, make.pod("p"))
+    assert not volumes.belongs_to(mine, make.pod("q"))
+
+
+def test_not_found_is_said_as_the_api_says_it():
+    assert volumes.not_found("StorageClass", "s") == 'storageclass.storage.k8s.io "s" not found'
