@@ -1,18 +1,51 @@
-"""Operators' commands on the queue: retry and move.
+"""Operators' commands: retry and move a pod of the queue, pause and resume all of scheduling.
 
 Called by `scheduler` for each Command; answers with a CommandResult and the Moves that it made.
 """
 
 from __future__ import annotations
 
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from schedviz.scheduler.framework.steps import Command, CommandResult, Lane, Move
 from schedviz.scheduler.queue import SchedulingQueue
 
 
-def obey(command: Command, queue: SchedulingQueue, now: float) -> list[CommandResult | Move]:
+@dataclass(frozen=True, slots=True)
+class Pause:
+    """Nothing is popped from the queue: who said so, since when, why, and until when (None: until resumed)."""
+
+    by: str
+    since: float
+    reason: str = ""
+    until: float | None = None
+
+    def as_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+@dataclass(slots=True)
+class Gate:
+    """Whether pods are taken from the queue."""
+
+    pause: Pause | None = field(default=None)
+
+    def expire(self, now: float) -> None:
+        """A pause whose time is over ends by itself."""
+        if self.pause is not None and self.pause.until is not None and self.pause.until <= now:
+            self.pause = None
+
+    def next_due(self) -> float | None:
+        return None if self.pause is None else self.pause.until
+
+
+def obey(
+    command: Command, queue: SchedulingQueue, gate: Gate, now: float
+) -> list[CommandResult | Move]:
     """Do it if it can be done; say why not otherwise. Asking twice changes nothing more."""
+    if command.verb in ("pause", "resume"):
+        return [_pause(command, gate, now) if command.verb == "pause" else _resume(command, gate)]
     uid = str(command.args.get("uid", ""))
     if queue.get(uid) is None:
         return [_no(command, "This pod is not in the scheduling queue any more.")]
@@ -21,6 +54,30 @@ def obey(command: Command, queue: SchedulingQueue, now: float) -> list[CommandRe
     if command.verb == "move":
         return _move(command, queue, uid, now)
     return [_no(command, f"{command.verb!r} is not a command that the scheduler knows.")]
+
+
+def _pause(command: Command, gate: Gate, now: float) -> CommandResult:
+    """The later word counts: pausing again changes the reason and the end."""
+    seconds = command.args.get("seconds")
+    if seconds is not None and not (isinstance(seconds, int | float) and seconds > 0):
+        return _no(command, f"{seconds!r} is no time to pause for: give seconds, more than 0.")
+    before = _running(gate)
+    until = None if seconds is None else now + seconds
+    gate.pause = Pause(command.by, now, str(command.args.get("reason", "")), until)
+    said = "Paused: no pod is taken from the queue"
+    said += " until it is resumed." if until is None else f" for {seconds:g} s."
+    return CommandResult(command.id, True, said, before, _running(gate))
+
+
+def _resume(command: Command, gate: Gate) -> CommandResult:
+    before = _running(gate)
+    was_paused, gate.pause = gate.pause is not None, None
+    said = "Resumed: pods are taken from the queue again." if was_paused else "It is not paused."
+    return CommandResult(command.id, True, said, before, _running(gate))
+
+
+def _running(gate: Gate) -> dict[str, Any]:
+    return {"paused": False} if gate.pause is None else {"paused": True, **gate.pause.as_json()}
 
 
 def _retry(

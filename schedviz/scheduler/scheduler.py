@@ -13,6 +13,7 @@ from schedviz.kube.objects import MalformedObject, Pod
 from schedviz.scheduler import binding, commands, event_handlers, schedule_one, views
 from schedviz.scheduler.binding import Binding, Bindings, Refusal
 from schedviz.scheduler.cache import Cache
+from schedviz.scheduler.commands import Gate, Pause
 from schedviz.scheduler.event_handlers import World
 from schedviz.scheduler.framework.node_info import QueueConfig, QueuedPodInfo
 from schedviz.scheduler.framework.runtime import Framework
@@ -54,6 +55,7 @@ class Scheduler:
         first_cycle: int = 1,
         config: QueueConfig | None = None,
         assumed_ttl_seconds: float = 0.0,
+        pause: Pause | None = None,
     ) -> None:
         if not profiles:
             raise ValueError("a scheduler needs at least one scheduler name")
@@ -75,6 +77,7 @@ class Scheduler:
         self._next_effect = 1
         self._remembered: dict[str, Remembered] = {}
         self._bindings = Bindings()
+        self._gate = Gate(pause)
         self._unheard: dict[str, CycleRecord] = {}  # by uid: Binds whose answer was lost
         self._settled = Settled()
         self._world = World(
@@ -94,7 +97,7 @@ class Scheduler:
         if isinstance(entry, Change):
             return self._noted(self._changed(entry, now))
         if isinstance(entry, Command):
-            return self._noted([*commands.obey(entry, self._queue, now)])
+            return self._noted([*commands.obey(entry, self._queue, self._gate, now)])
         return self._replied(entry, now)
 
     def tick(self, now: float) -> list[Output]:
@@ -104,22 +107,34 @@ class Scheduler:
             held = self._bindings.take(uid)
             outputs += self._give_up(held, now, binding.timed_out(held))
         self._cache.expire(now)
+        self._gate.expire(now)
         return self._noted(outputs)
 
     def next_due(self) -> float | None:
         """When `tick` next has something to do."""
-        due = (self._queue.next_due(), self._bindings.next_due(), self._cache.next_due())
+        due = (
+            self._queue.next_due(),
+            self._bindings.next_due(),
+            self._cache.next_due(),
+            self._gate.next_due(),
+        )
         return min((moment for moment in due if moment is not None), default=None)
 
     def start_cycle(self, now: float) -> Generator[Step, None, list[Output]] | None:
-        """Pop the next pod and schedule it, or None when none is due. Its steps are yielded, its outputs returned."""
-        popped = self._queue.pop(now)
+        """Pop the next pod and schedule it; None when none is due or all is paused. Its steps are yielded, its outputs
+        returned."""
+        popped = None if self._gate.pause else self._queue.pop(now)
         if popped is None:
             return None
         queued, move = popped
         return self._cycle(queued, move, now)
 
     # ---- out -------------------------------------------------------------------------------------------------------
+
+    @property
+    def pause(self) -> Pause | None:
+        """Who paused it, when and why; None while it takes pods from the queue."""
+        return self._gate.pause
 
     def drain_touched(self) -> tuple[set[str], set[str]]:
         """(uids of pods, names of nodes) changed since the last call. Views of settled pods end at the next one."""

@@ -110,7 +110,12 @@ class Session:
         """One turn: what arrived, what is due, one cycle."""
         n_read = self._read()
         now = self._now()
+        was_paused = self._scheduler.pause is not None
         self._keep(self._scheduler.tick(now))
+        if was_paused and self._scheduler.pause is None:
+            self._writer.keep(
+                [], Views({}, {}, self._counts())
+            )  # no pod changed, yet all may see it
         if self._is_synced:
             if not self._writer.wait_for_room(ROOM_SECONDS):
                 return
@@ -231,7 +236,13 @@ class Session:
 
     def _counts(self) -> dict[str, Any]:
         lanes = {str(lane): n for lane, n in self._scheduler.counts().items()}
-        own = {"bound": self._n_bound, "cycles": self._n_cycles, "is_synced": self._is_synced}
+        pause = self._scheduler.pause
+        own = {
+            "bound": self._n_bound,
+            "cycles": self._n_cycles,
+            "is_synced": self._is_synced,
+            "pause": None if pause is None else pause.as_json(),
+        }
         return lanes | own
 
     # ---- writer thread ---------------------------------------------------------------------------------------------

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 SCHEDULER_NAME = re.compile(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?")
 KEY_LENGTH = 64
+REASON_LENGTH = 200
+MAX_PAUSE_SECONDS = 7 * 24 * 3600
 
 
 class Refused(Exception):
@@ -97,12 +99,34 @@ def cluster_add(
 
 def pod_retry(by: Person, session: Session, uid: str, *, key: str) -> Command:
     """Asks the session to try this pod now. The same `key` again gives the same command."""
-    return _command(by, session, "retry", {"uid": uid}, key=key)
+    return _pod_command(by, session, "retry", {"uid": uid}, key=key)
 
 
 def pod_move(by: Person, session: Session, uid: str, *, to: str | int, key: str) -> Command:
     """Asks the session to move this pod among those of its priority: to "top", "bottom" or a place counted from 1."""
-    return _command(by, session, "move", {"uid": uid, "to": _place(to)}, key=key)
+    return _pod_command(by, session, "move", {"uid": uid, "to": _place(to)}, key=key)
+
+
+def session_pause(
+    by: Person, session: Session, *, reason: str, seconds: float | None = None, key: str
+) -> Command:
+    """Asks the session to take no pod from its queue until it is resumed, or for so many seconds."""
+    _check(by, "session.pause", session, session.name)
+    reason = reason.strip()
+    if not reason:
+        raise Refused("say why: others see the reason on every page of this session")
+    if seconds is not None and not 0 < seconds <= MAX_PAUSE_SECONDS:
+        raise Refused(
+            f"pause for more than 0 and at most {MAX_PAUSE_SECONDS} seconds, or without an end"
+        )
+    args = {"reason": reason[:REASON_LENGTH], "seconds": seconds}
+    return _command(by, session, "pause", args, key=key)
+
+
+def session_resume(by: Person, session: Session, *, key: str) -> Command:
+    """Asks the session to take pods from its queue again."""
+    _check(by, "session.resume", session, session.name)
+    return _command(by, session, "resume", {}, key=key)
 
 
 def _place(to: str | int) -> str | int:
@@ -114,18 +138,22 @@ def _place(to: str | int) -> str | int:
     raise Refused(f"{text[:40]!r} is no place: write top, bottom or a number counted from 1")
 
 
-def _command(by: Person, session: Session, verb: str, args: dict[str, Any], *, key: str) -> Command:
-    action = f"pod.{verb}"
+def _pod_command(
+    by: Person, session: Session, verb: str, args: dict[str, Any], *, key: str
+) -> Command:
     pod = PodState.objects.filter(session=session, uid=args["uid"]).first()
     name = f"{pod.namespace}/{pod.name}" if pod else args["uid"][:300]
-    _check(by, action, session, name)
-    if not key or len(key) > KEY_LENGTH:
-        raise Refused("the request carries no usable key: load the page again")
+    _check(by, f"pod.{verb}", session, name)
     if pod is None:
         raise Refused("this session knows no such pod: it may have been deleted")
+    return _command(by, session, verb, {**args, "pod": name}, key=key)
+
+
+def _command(by: Person, session: Session, verb: str, args: dict[str, Any], *, key: str) -> Command:
+    if not key or len(key) > KEY_LENGTH:
+        raise Refused("the request carries no usable key: load the page again")
     if session.state != Session.State.RUNNING:
         raise Refused(f"session {session.name} is {session.state}: start it, then try again")
-    args["pod"] = name
     command, _ = Command.objects.get_or_create(
         created_by=cast("User", by),
         key=key,

@@ -24,12 +24,12 @@ def answer(
     )
     if not first:
         return
-    command = Command.objects.select_related("created_by").get(pk=command_id)
+    command = Command.objects.select_related("created_by", "session").get(pk=command_id)
     Audit.objects.create(
         user=command.created_by.get_username(),
-        action=f"pod.{command.verb}",
+        action=command.action,
         session_id=command.session_id,
-        object=command.args.get("pod", command.args.get("uid", ""))[:400],
+        object=command.about[:400],
         before=clean_json(before or {}),
         after=clean_json(after or {}),
         outcome="ok" if ok else "refused",

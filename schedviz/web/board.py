@@ -174,6 +174,7 @@ class Board:
             "rate": state.counters.get("cycles_per_s") or 0.0,
             "spark": spark([rate for _, rate in self._rates]),
             "cluster": cluster,
+            "pause": state.counters.get("pause"),
             "is_cluster_down": cluster.get("connected") is False,
             "base": self.base,
         }

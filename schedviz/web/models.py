@@ -188,6 +188,16 @@ class Command(models.Model):
             )
         ]
 
+    @property
+    def action(self) -> str:
+        """The name that permissions and the audit log have for it: about a pod, or the whole session."""
+        return f"pod.{self.verb}" if "uid" in self.args else f"session.{self.verb}"
+
+    @property
+    def about(self) -> str:
+        """`namespace/name` of its pod, or the session's name."""
+        return self.args.get("pod") or self.args.get("uid") or self.session.name
+
 
 class Audit(models.Model):
     """Who did what, when, on what, with what result. Rows are only ever added."""

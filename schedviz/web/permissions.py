@@ -39,6 +39,8 @@ LEAST_ROLE: dict[str, Role] = {
     "session.view": Role.VIEWER,
     "session.start": Role.OPERATOR,
     "session.stop": Role.OPERATOR,
+    "session.pause": Role.OPERATOR,
+    "session.resume": Role.OPERATOR,
     "pod.retry": Role.OPERATOR,
     "pod.move": Role.OPERATOR,
     "audit.view": Role.OPERATOR,

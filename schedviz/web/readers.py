@@ -54,7 +54,7 @@ def session_by_name(name: str) -> Session | None:
 def session_status(session: Session, now: float | None = None) -> tuple[str, str]:
     """One word for the session as it is and one sentence.
 
-    The words: running, starting, stopping, stopped, failed, waiting (for a worker), stale (its worker is silent).
+    The words: running, paused, starting, stopping, stopped, failed, waiting (for a worker), stale (a silent worker).
     """
     now = time.time() if now is None else now
     running = session.desired == Session.Desired.RUNNING
@@ -71,6 +71,8 @@ def session_status(session: Session, now: float | None = None) -> tuple[str, str
         return "stale", f"No word from its worker for {silent:.0f} s; another one takes over."
     if session.state == Session.State.STARTING:
         return "starting", session.state_message or "Starting."
+    if pause := session.counters.get("pause"):
+        return "paused", f"Paused by {pause['by']}: {pause['reason']}"
     return "running", session.state_message or "Running."
 
 

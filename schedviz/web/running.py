@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from django.db import DatabaseError, connection
 
 from schedviz.cluster.client import ClusterClient
+from schedviz.scheduler.commands import Pause
 from schedviz.scheduler.framework.steps import Lane
 from schedviz.scheduler.profile import default_profile
 from schedviz.scheduler.scheduler import Scheduler
@@ -125,6 +126,7 @@ class RunningSession:
             {name: default_profile(name) for name in row.scheduler_names},
             seed=row.seed,
             first_cycle=row.last_cycle + 1,
+            pause=Pause(**pause) if (pause := row.counters.get("pause")) else None,
         )
         pods = PodState.objects.filter(session=row).exclude(lane__in=[Lane.BOUND, Lane.GONE])
         waiting = pods.values_list("uid", "attempts", "rank", "namespace", "name")

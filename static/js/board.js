@@ -8,6 +8,8 @@
   const STALE_MS = 3000;
   const held = new Map(); // lane -> { order, rows: Map(id -> element) } that waits
   const isHeld = new Map();
+  const OWN_MS = 3000;
+  let released = 0; // until then nothing waits: one's own action is seen at once
   let socket = null, heard = 0, greeted = false, bestSkew = -Infinity, lastCycleAt = 0;
 
   // ---- lanes ----------------------------------------------------------------------------------
@@ -48,11 +50,16 @@
   const settle = (name) => {
     const news = held.get(name);
     if (!news) return;
-    if (isHeld.get(name)) return announce(name, news);
+    if (isHeld.get(name) && Date.now() > released) return announce(name, news);
     held.delete(name);
     arrange(name, news);
     announce(name, null);
   };
+  document.getElementById("dialog").addEventListener("htmx:afterSwap", (event) => {
+    if (!event.currentTarget.querySelector(".result .ok")) return;
+    released = Date.now() + OWN_MS;
+    for (const name of [...held.keys()]) settle(name);
+  });
   const arrange = (name, { order, rows }) => {
     const list = listOf(name), wanted = new Set(order);
     for (const row of [...list.children]) if (!wanted.has(row.id)) row.remove();
@@ -138,6 +145,7 @@
       window.schedviz.setSkew(bestSkew);
     }
     if (chip.dataset.state) root.dataset.state = chip.dataset.state;
+    root.toggleAttribute("data-paused", "paused" in chip.dataset);
     say(chip.dataset.word);
     light();
     greeted = true;

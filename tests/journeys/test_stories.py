@@ -65,6 +65,37 @@ def test_a_pod_that_fits_nowhere_says_why_and_is_retried_by_a_click(house: House
     )
 
 
+def test_a_pod_is_moved_to_the_top_by_clicking_while_scheduling_is_paused(house: House, page: Page):
+    api = house.api()
+    page.goto("/sessions/demo/")
+    dialog = page.locator("#dialog")
+    page.locator("#do-pause").click()
+    page.get_by_label("Why").fill("looking at the queue")
+    dialog.get_by_role("button", name="Pause").click()
+    expect(dialog).to_contain_text("Done")
+    page.keyboard.press("Escape")
+    expect(page.locator("#notice")).to_contain_text("looking at the queue")
+
+    for name in ("queued-1", "queued-2", "queued-3"):
+        api.create_namespaced_pod("default", pod(name, cpu="10m"))
+    rows = page.locator("#lane-active li.row")
+    expect(rows).to_have_count(3)
+    rows.filter(has_text="queued-3").hover()
+    page.get_by_role("button", name="Move…").click()
+    expect(dialog).to_contain_text("queued-1")
+    dialog.locator(".primary").click()
+    expect(dialog).to_contain_text("Done")
+    expect(rows.first).to_contain_text("queued-3")
+    page.keyboard.press("Escape")
+
+    page.locator("#do-resume").click()
+    dialog.get_by_role("button", name="Resume").click()
+    expect(dialog).to_contain_text("Done")
+    sql = "select pod_name from web_cycle where pod_name like 'queued-%' order by number"
+    order = wait_until("tried", lambda: len(found := house.rows(sql)) == 3 and found)
+    assert [name for (name,) in order] == ["queued-3", "queued-1", "queued-2"]
+
+
 def test_the_board_is_live(house: House, page: Page):
     page.goto("/sessions/demo/")
     page.get_by_text("ceph1").first.wait_for()

@@ -151,3 +151,33 @@ def test_a_kubeconfig_is_named_in_full():
 def test_an_operator_adds_no_cluster():
     with pytest.raises(PermissionDenied):
         actions.cluster_add(people.olga(), "c1", kubeconfig_path="/etc/kubeconfig")
+
+
+def test_a_pause_becomes_a_command_about_the_session(session):
+    olga = people.olga()
+    command = actions.session_pause(olga, session, reason=" upgrade ", seconds=300, key="k")
+    assert (command.action, command.about) == ("session.pause", "demo")
+    assert command.args == {"reason": "upgrade", "seconds": 300}
+    assert actions.session_resume(olga, session, key="k2").action == "session.resume"
+
+
+@pytest.mark.parametrize(
+    ("reason", "seconds", "words"),
+    [
+        pytest.param(" ", None, "say why", id="without a reason"),
+        pytest.param("x", 0, "more than 0", id="no time at all"),
+        pytest.param("x", 1e9, "at most", id="for years"),
+    ],
+)
+def test_a_pause_that_cannot_be(session, reason, seconds, words):
+    with pytest.raises(Refused, match=words):
+        actions.session_pause(people.olga(), session, reason=reason, seconds=seconds, key="k")
+
+
+def test_a_viewer_pauses_nothing(session):
+    victor = people.victor()
+    with pytest.raises(PermissionDenied):
+        actions.session_pause(victor, session, reason="x", key="k")
+    with pytest.raises(PermissionDenied):
+        actions.session_resume(victor, session, key="k")
+    assert not Command.objects.exists()

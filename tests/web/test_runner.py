@@ -237,3 +237,26 @@ def test_a_command_reaches_the_session_and_its_answer_the_record(workers, box, s
     assert command.ok
     assert Audit.objects.get().action == "pod.retry"
     wait_for("tried again", lambda: Cycle.objects.filter(pod_uid=pod.uid).count() == 2)
+
+
+def test_a_pause_outlives_its_worker_and_ends_when_resumed(workers, box, session):
+    first = workers.start()
+    box.add_node("n1")
+    wait_for("running", lambda: state(session) == "running")
+    olga = people.olga()
+    pause = actions.session_pause(olga, session, reason="upgrade", key="k1")
+    wait_for("paused", lambda: pause.refresh_from_db() or pause.ok)
+    first.kill()
+    first.wait()
+    box.add_pods("p1")
+    workers.start()
+    wait_for("seen by the next worker", lambda: PodState.objects.filter(lane="active").exists())
+    session.refresh_from_db()
+    assert session.counters["pause"]["reason"] == "upgrade"
+    assert box.bound() == {}
+    assert not Cycle.objects.exists()
+    resume = actions.session_resume(olga, session, key="k2")
+    wait_for("resumed", lambda: resume.refresh_from_db() or resume.ok)
+    wait_for("bound", lambda: box.bound() == {"p1": "n1"})
+    actions_done = list(Audit.objects.order_by("id").values_list("action", "user"))
+    assert actions_done == [("session.pause", "olga"), ("session.resume", "olga")]

@@ -1,4 +1,4 @@
-"""What an operator asks of a pod: a dialog that says what will change, the wish, and its answer.
+"""What an operator asks of a pod or a queue: a dialog that says what will change, the wish, and its answer.
 
 GET shows the dialog, POST writes the wish (`actions`), then the dialog asks for the answer until it is there.
 """
@@ -62,6 +62,51 @@ def pod_move(request: HttpRequest, session: Session, uid: str) -> HttpResponse:
     return render(request, template, context)
 
 
+PAUSES = {"": None, "300": 300.0, "900": 900.0, "3600": 3600.0}
+"""Seconds until a paused session resumes by itself, by what the dialog sends."""
+
+
+@session_page("session.pause")
+@require_http_methods(["GET", "HEAD", "POST"])
+def session_pause(request: HttpRequest, session: Session) -> HttpResponse:
+    context = {"session": session, "key": secrets.token_hex(16), "n_active": _n_active(session)}
+    if request.method == "POST":
+        said = {"reason": request.POST.get("reason", ""), "for": request.POST.get("for", "")}
+        seconds = PAUSES.get(said["for"])
+        return _wish(
+            request,
+            lambda key: actions.session_pause(
+                request.user, session, reason=said["reason"], seconds=seconds, key=key
+            ),
+            "commands/pause.html",
+            context | {"said": said},
+        )
+    return render(request, "commands/pause.html", context)
+
+
+@session_page("session.resume")
+@require_http_methods(["GET", "HEAD", "POST"])
+def session_resume(request: HttpRequest, session: Session) -> HttpResponse:
+    context = {
+        "session": session,
+        "key": secrets.token_hex(16),
+        "n_active": _n_active(session),
+        "pause": session.counters.get("pause"),
+    }
+    if request.method == "POST":
+        return _wish(
+            request,
+            lambda key: actions.session_resume(request.user, session, key=key),
+            "commands/resume.html",
+            context,
+        )
+    return render(request, "commands/resume.html", context)
+
+
+def _n_active(session: Session) -> int:
+    return readers.pods_per_lane(session).get(Lane.ACTIVE, 0)
+
+
 @never_cache
 @require_safe
 def command(request: HttpRequest, pk: int) -> HttpResponse:
@@ -69,7 +114,7 @@ def command(request: HttpRequest, pk: int) -> HttpResponse:
     found = readers.command_result(pk)
     if found is None:
         raise Http404("There is no such command.")
-    if not permissions.may(request.user, f"pod.{found.verb}", found.session):
+    if not permissions.may(request.user, found.action, found.session):
         raise PermissionDenied
     return render(request, "commands/result.html", _result(found))
 
@@ -114,4 +159,4 @@ def _wish(request: HttpRequest, wish: Any, template: str, context: dict[str, Any
 
 
 def _result(found: Command) -> dict[str, Any]:
-    return {"command": found, "session": found.session, "pod_name": found.args.get("pod", "")}
+    return {"command": found, "session": found.session, "about": found.about}

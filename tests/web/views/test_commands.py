@@ -120,3 +120,33 @@ def test_a_post_without_the_token_is_refused(queue):
     answer = strict.post(path("third", "move"), {"key": "k", "to": "top"})
     assert answer.status_code == 403
     assert b"too old" in answer.content
+
+
+def test_pausing_asks_why_and_says_what_it_means(operator, session):
+    html = operator.get("/sessions/demo/pause").content.decode()
+    assert "No pod is taken from the queue" in html
+    refused = operator.post("/sessions/demo/pause", {"key": "k", "reason": "", "for": "300"})
+    assert (refused.status_code, b"say why" in refused.content) == (409, True)
+    operator.post("/sessions/demo/pause", {"key": "k", "reason": "upgrade", "for": "300"})
+    command = Command.objects.get()
+    assert (command.verb, command.args) == ("pause", {"reason": "upgrade", "seconds": 300.0})
+
+
+def test_resuming_says_who_paused_it(operator, session):
+    session.counters = {
+        "pause": {"by": "<b>olga", "since": 1.0, "reason": "upgrade", "until": None}
+    }
+    session.save()
+    html = operator.get("/sessions/demo/resume").content.decode()
+    assert "&lt;b&gt;olga" in html
+    assert "upgrade" in html
+    operator.post("/sessions/demo/resume", {"key": "k"})
+    assert Command.objects.get().verb == "resume"
+
+
+@pytest.mark.parametrize("verb", ["pause", "resume"])
+def test_a_viewer_sees_no_pause_and_posts_none(viewer, session, verb):
+    assert f"do-{verb}" not in viewer.get("/sessions/demo/").content.decode()
+    posted = viewer.post(f"/sessions/demo/{verb}", {"key": "k", "reason": "x"})
+    assert posted.status_code == 403
+    assert not Command.objects.exists()
