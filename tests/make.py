@@ -74,6 +74,7 @@ def raw_node(
     taints: Iterable[str] = (),
     allocatable: dict[str, str] | None = None,
     images: dict[str, int] | None = None,
+    declared_features: Iterable[str] = (),
     **spec: Any,
 ) -> dict[str, Any]:
     rooms = {"cpu": "4", "memory": "8Gi", "pods": "110", **(allocatable or {})}
@@ -85,6 +86,7 @@ def raw_node(
         "status": {
             "allocatable": rooms,
             "images": [{"names": [n], "sizeBytes": size} for n, size in (images or {}).items()],
+            "declaredFeatures": list(declared_features),
         },
     }
 

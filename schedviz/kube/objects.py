@@ -15,7 +15,13 @@ from typing import Any
 from schedviz.kube import pod_spec
 from schedviz.kube.matching import NodeSelector, SelectorError, Taint, Toleration
 from schedviz.kube.pod_resources import Requests, amounts
-from schedviz.kube.pod_spec import HostPort, PodAffinity, TopologySpreadConstraint, WeightedTerm
+from schedviz.kube.pod_spec import (
+    HostPort,
+    PodAffinity,
+    PodResourceClaim,
+    TopologySpreadConstraint,
+    WeightedTerm,
+)
 
 # Volume sources that ask nothing of a node; pods' volumes of these sorts are not kept.
 LOCAL_SOURCES = frozenset(
@@ -97,6 +103,8 @@ class Pod(KubeObject):
     topology_spread: tuple[TopologySpreadConstraint, ...]
     tolerations: tuple[Toleration, ...]
     volumes: tuple[dict[str, Any], ...]
+    resource_claims: tuple[PodResourceClaim, ...]
+    required_features: frozenset[str]
     owner: Owner | None
 
     @property
@@ -242,5 +250,7 @@ _POD_SECTIONS: tuple[Section, ...] = (
     ("spec.affinity", pod_spec.pod_affinity),
     ("spec.topologySpreadConstraints", pod_spec.topology_spread),
     ("spec.tolerations", pod_spec.tolerations),
+    ("spec.resourceClaims", pod_spec.resource_claims),
+    ("spec.containers", pod_spec.required_features),
 )
 _NODE_SECTIONS: tuple[Section, ...] = (("spec", _node_spec), ("status", _node_status))

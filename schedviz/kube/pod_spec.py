@@ -83,7 +83,16 @@ class TopologySpreadConstraint:
     honors_taints: bool
 
 
+@dataclass(frozen=True, slots=True)
+class PodResourceClaim:
+    """An entry of spec.resourceClaims. claim_name: None while the claim has not been made from its template."""
+
+    name: str
+    claim_name: str | None
+
+
 _NO_AFFINITY = PodAffinity()
+_NO_FEATURES: frozenset[str] = frozenset()
 
 
 def containers(raw: Mapping[str, Any]) -> dict[str, Any]:
@@ -240,3 +249,32 @@ def tolerations(raw: Mapping[str, Any]) -> dict[str, Any]:
             matching.toleration(one) for one in (raw.get("spec") or {}).get("tolerations") or ()
         )
     }
+
+
+def resource_claims(raw: Mapping[str, Any]) -> dict[str, Any]:
+    """The claims that the pod needs; a template of which the controller said that it needs no claim is none."""
+    made = {
+        one["name"]: one.get("resourceClaimName")
+        for one in (raw.get("status") or {}).get("resourceClaimStatuses") or ()
+    }
+    found = []
+    for one in (raw.get("spec") or {}).get("resourceClaims") or ():
+        name = one["name"]
+        claim_name = one.get("resourceClaimName") or made.get(name)
+        if claim_name or name not in made:
+            found.append(PodResourceClaim(name, claim_name))
+    return {"resource_claims": tuple(found)}
+
+
+def required_features(raw: Mapping[str, Any]) -> dict[str, Any]:
+    """What a node must declare for the pod to run there. Mirrors component-helpers/nodedeclaredfeatures (v1.36): the
+    features that concern scheduling."""
+    spec = raw.get("spec") or {}
+    features = set()
+    if spec.get("hostNetwork") and spec.get("hostUsers") is False:
+        features.add("UserNamespacesHostNetworkSupport")
+    for container in (*(spec.get("containers") or ()), *(spec.get("initContainers") or ())):
+        rules = container.get("restartPolicyRules") or ()
+        if any(rule.get("action") == "RestartAllContainers" for rule in rules):
+            features.add("RestartAllContainersOnContainerExits")
+    return {"required_features": frozenset(features) or _NO_FEATURES}

@@ -71,7 +71,11 @@ DEFAULT_MULTI_POINT = PluginSet(
 
 # Feature gates that some plugin asks for and that are on by default.
 DEFAULT_FEATURES = frozenset(
-    {"MatchLabelKeysInPodTopologySpread", "MatchLabelKeysInPodTopologySpreadSelectorMerge"}
+    {
+        "MatchLabelKeysInPodTopologySpread",
+        "MatchLabelKeysInPodTopologySpreadSelectorMerge",
+        "NodeDeclaredFeatures",
+    }
 )
 
 

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from schedviz.scheduler.framework import Plugin
 from schedviz.scheduler.plugins.default_binder import DefaultBinder
+from schedviz.scheduler.plugins.dynamic_resources import DynamicResources
 from schedviz.scheduler.plugins.image_locality import ImageLocality
 from schedviz.scheduler.plugins.inter_pod_affinity import InterPodAffinity
 from schedviz.scheduler.plugins.node_affinity import NodeAffinity
+from schedviz.scheduler.plugins.node_declared_features import NodeDeclaredFeatures
 from schedviz.scheduler.plugins.node_name import NodeName
 from schedviz.scheduler.plugins.node_ports import NodePorts
 from schedviz.scheduler.plugins.node_resources_balanced_allocation import (
@@ -42,8 +44,10 @@ IN_TREE: dict[str, type[Plugin]] = {
         VolumeZone,
         PodTopologySpread,
         InterPodAffinity,
+        DynamicResources,
         NodeResourcesBalancedAllocation,
         ImageLocality,
         DefaultBinder,
+        NodeDeclaredFeatures,
     )
 }
