@@ -29,6 +29,7 @@ _HEAD = (
     "started_at",
     "chosen",
     "nominated_node_name",
+    "n_ties",
 )
 
 
@@ -43,16 +44,21 @@ def encode(record: CycleRecord) -> tuple[dict[str, Any], bytes]:
     summary |= {
         "v": VERSION,
         "pod": [record.pod.namespace, record.pod.name, record.pod.uid, record.pod.resource_version],
-        "ties": list(record.ties),
-        "outcome": record.outcome.value,
-        "message": record.message,
         "duration": record.duration,
         "steps": [_step_summary(step) for step in record.steps],
-        "binding": [_step_summary(step) for step in record.binding_steps],
         "seconds": record.step_durations,
+    }
+    return summary | closing(record), _Columns().pack(record)
+
+
+def closing(record: CycleRecord) -> dict[str, Any]:
+    """The part of the summary that the end of a binding cycle makes new."""
+    return {
+        "outcome": record.outcome.value,
+        "message": record.message,
+        "binding": [_step_summary(step) for step in record.binding_steps],
         "binding_seconds": record.binding_durations,
     }
-    return summary, _Columns().pack(record)
 
 
 def decode(summary: dict[str, Any], blob: bytes | None, node_names: tuple[str, ...]) -> CycleRecord:
@@ -66,7 +72,6 @@ def decode(summary: dict[str, Any], blob: bytes | None, node_names: tuple[str, .
         node_names=node_names,
         steps=[_step(one) for one in summary["steps"]],
         binding_steps=[_step(one) for one in summary["binding"]],
-        ties=tuple(summary["ties"]),
         outcome=Outcome(summary["outcome"]),
         message=summary["message"],
         duration=summary["duration"],

@@ -124,7 +124,7 @@ def _chosen(
     record.totals = totals if framework.points["Score"] else np.ones(len(rows), dtype=np.int64)
     best = rows[record.totals == record.totals.max()]
     attempt.chosen = record.chosen = nodes.names[int(best[rng.below(len(best))])]
-    record.ties = tuple(nodes.names[int(row)] for row in best) if len(best) > 1 else ()
+    record.n_ties = len(best) if len(best) > 1 else 0
     return attempt
 
 

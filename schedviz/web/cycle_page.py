@@ -7,7 +7,7 @@ page says is what the plugins answered.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import TYPE_CHECKING
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from schedviz.scheduler.framework.steps import CycleRecord, Step
 
 STACKED = 5
+TIES_NAMED = 8
 
 
 # ---- the sentence --------------------------------------------------------------------------------------------------
@@ -33,7 +34,8 @@ class Why:
     n_feasible: int
     chosen: str
     total: int | None = None
-    ties: tuple[str, ...] = ()
+    n_ties: int = 0
+    ties: tuple[str, ...] = ()  # the first of them
     second: str = ""
     ahead: int = 0
     because: str = ""
@@ -51,8 +53,9 @@ def why(record: CycleRecord) -> Why:
     names = [record.node_names[row] for row in record.feasible]
     at = names.index(record.chosen)
     total = int(record.totals[at])
-    if record.ties:
-        return Why(plain.n_nodes, n_feasible, record.chosen, total, ties=record.ties)
+    if record.n_ties:
+        ties = tuple(record.node_names[row] for row in record.tied[:TIES_NAMED])
+        return replace(plain, total=total, n_ties=record.n_ties, ties=ties)
     others = record.totals.copy()
     others[at] = np.iinfo(np.int64).min
     second = int(others.argmax())
@@ -171,7 +174,8 @@ def scoring(record: CycleRecord, *, limit: int) -> Scoring | None:
     names = [record.node_names[row] for row in record.feasible]
     chosen = names.index(record.chosen) if record.chosen in names else -1
     order = sorted(range(len(names)), key=lambda i: (i != chosen, -int(record.totals[i])))  # type: ignore[index]
-    widest = max(1, int(record.totals.max()))
+    best = int(record.totals.max())
+    widest = max(1, best)
     rows: list[ScoreRow] = []
     for i in order[:limit]:
         parts = [_part(step, i) for step in steps]
@@ -181,7 +185,7 @@ def scoring(record: CycleRecord, *, limit: int) -> Scoring | None:
                 names[i],
                 int(record.totals[i]),
                 i == chosen,
-                names[i] in record.ties,
+                record.n_ties > 0 and int(record.totals[i]) == best,
                 parts,
                 segments,
             )

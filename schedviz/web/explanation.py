@@ -147,8 +147,8 @@ def _more(pod: PodState, record: CycleRecord | None, now: float) -> list[str]:
             more.append(f"Cycle {pod.cycle} is no longer in the record.")
         return more
     more.append(_attempt(record))
-    if record.ties:
-        more.append(f"{len(record.ties)} nodes had the best total; one of them was drawn.")
+    if record.n_ties:
+        more.append(f"{record.n_ties} nodes had the best total; one of them was drawn.")
     return more
 
 

@@ -6,7 +6,7 @@ Used by `recording` (write) and `readers` (read). Node names are kept once a nod
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import orjson
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from schedviz.web.models import Cycle
 
 ZSTD_LEVEL = 3
-CLOSING = ("outcome", "message", "binding", "binding_seconds")  # what the end of a binding adds
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,9 +42,7 @@ def encode(record: CycleRecord) -> Encoded:
 
 def close(opened: Encoded, record: CycleRecord) -> Encoded:
     """The same cycle once its binding is answered: only what `summary` says is new."""
-    bare = replace(record, steps=[], first_failure=None, feasible=None, totals=None)
-    news, _ = journal.encode(bare)
-    content = opened.content | {name: news[name] for name in CLOSING}
+    content = opened.content | journal.closing(record)
     return Encoded(content, json_text(content), opened.blob)
 
 

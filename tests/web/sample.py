@@ -132,7 +132,7 @@ def close_scheduled(made: CycleRecord, rng: np.random.Generator) -> None:
         made.steps += [plain("PreScore", "TaintToleration"), *scores]
         made.totals = sum(step.scores.normalized * step.scores.weight for step in scores)
         best = np.flatnonzero(made.totals == made.totals.max())
-        made.ties = tuple(made.node_names[feasible[i]] for i in best) if len(best) > 1 else ()
+        made.n_ties = len(best) if len(best) > 1 else 0
         made.chosen = made.node_names[feasible[best[0]]]
     else:
         made.chosen = made.node_names[feasible[0]]

@@ -34,8 +34,12 @@ def test_why_none():
 
 def test_a_tie_names_the_tied():
     record = made()
-    record.ties = ("node-0001", record.chosen)
-    assert cycle_page.why(record).ties == record.ties
+    record.totals[:] = 7
+    record.n_ties = len(record.totals)
+    why = cycle_page.why(record)
+    assert why.n_ties == len(record.feasible)
+    assert why.ties == tuple(record.node_names[row] for row in record.feasible[: len(why.ties)])
+    assert why.chosen in why.ties
 
 
 def test_the_funnel_ends_with_the_feasible():

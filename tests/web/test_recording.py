@@ -30,7 +30,16 @@ def sink(session):
 
 def assert_same(read, written):
     """Equal in all that was yielded; arrays compared by value."""
-    for name in ("number", "pod", "attempt", "node_names", "chosen", "ties", "outcome", "message"):
+    for name in (
+        "number",
+        "pod",
+        "attempt",
+        "node_names",
+        "chosen",
+        "n_ties",
+        "outcome",
+        "message",
+    ):
         assert getattr(read, name) == getattr(written, name)
     for name in ("first_failure", "feasible", "totals"):
         assert np.array_equal(getattr(read, name), getattr(written, name))

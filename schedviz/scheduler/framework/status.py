@@ -7,7 +7,7 @@ the codes have upstream's numbers. Left out on purpose: wrapped Go errors (an er
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +27,10 @@ class Code(enum.IntEnum):
     @property
     def title(self) -> str:
         """Upstream's spelling: "UnschedulableAndUnresolvable"."""
-        return "".join(word.capitalize() for word in self.name.split("_"))
+        return _TITLES[self]
+
+
+_TITLES = {code: "".join(word.capitalize() for word in code.name.split("_")) for code in Code}
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +55,7 @@ class Status:
         return ", ".join(self.reasons)
 
     def by(self, plugin: str) -> Status:
-        return self if self.plugin == plugin else replace(self, plugin=plugin)
+        return self if self.plugin == plugin else Status(self.code, self.reasons, plugin)
 
 
 REJECTED = frozenset(

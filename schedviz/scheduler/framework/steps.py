@@ -11,10 +11,11 @@ import enum
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from schedviz.scheduler.framework.status import NodeStatuses, Status
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from schedviz.kube.objects import KubeObject, MalformedObject
@@ -221,7 +222,7 @@ class CycleRecord:
     feasible: NDArray[np.intp] | None = None  # rows
     totals: NDArray[np.int64] | None = None  # [feasible]
     chosen: str = ""
-    ties: tuple[str, ...] = ()  # nodes with the best total, when more than one
+    n_ties: int = 0  # how many nodes had the best total, when more than one
     nominated_node_name: str = ""
     outcome: Outcome = Outcome.SCHEDULED
     message: str = ""
@@ -229,3 +230,11 @@ class CycleRecord:
     step_durations: list[float] = field(default_factory=list)
     binding_durations: list[float] = field(default_factory=list)
     duration: float = 0.0  # seconds, pop to assume; measured by the session
+
+    @property
+    def tied(self) -> NDArray[np.intp]:
+        """The rows that shared the best total; none when one was ahead, or when the columns are not kept any more."""
+        if self.n_ties and self.feasible is not None and self.totals is not None:
+            tied: NDArray[np.intp] = self.feasible[self.totals == self.totals.max()]
+            return tied
+        return np.zeros(0, dtype=np.intp)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from schedviz.web import bench
-
-WORKLOADS = ("basic", "nodeaffinity", *bench.LATER)
+from schedviz.web.bench import measure
+from schedviz.web.bench.keeping import RECORDS, keeper
+from schedviz.web.bench.workloads import WORKLOADS
+from schedviz.web.bench.world import Load
 
 
 class Command(BaseCommand):
@@ -22,18 +22,15 @@ class Command(BaseCommand):
         parser.add_argument("--nodes", type=count, default=1000)
         parser.add_argument("--pods", type=count, default=1000, help="to be scheduled")
         parser.add_argument("--running", type=count, default=0, help="pods bound beforehand")
+        parser.add_argument("--warm", type=count, default=0, help="pods scheduled before the clock")
         parser.add_argument("--workload", choices=WORKLOADS, default="basic")
-        parser.add_argument("--record", choices=("none", "journal", "database"), default="none")
+        parser.add_argument("--record", choices=RECORDS, default="none")
         parser.add_argument("--json", action="store_true", help="print one JSON object")
 
     def handle(self, **options: Any) -> None:
-        load = bench.Load(*(options[name] for name in bench.Load.__slots__))
-        try:
-            with bench.keeping(load.record) as keep:
-                figures = bench.measure(load, keep).as_json()
-        except bench.CannotMeasure as error:
-            self.stderr.write(f"schedviz: {error}")
-            sys.exit(1)
+        load = Load(**{name: options[name] for name in Load.__slots__})
+        with keeper(load.record) as kept:
+            figures = measure(load, kept).as_json()
         if options["json"]:
             self.stdout.write(json.dumps(figures))
         else:
