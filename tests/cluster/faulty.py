@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import copy
+import ssl
 from collections import deque
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -61,7 +62,11 @@ async def hang_up(request: web.Request) -> web.StreamResponse:
 
 
 class FaultyServer:
-    def __init__(self) -> None:
+    """tls: serve https with it."""
+
+    def __init__(self, tls: ssl.SSLContext | None = None) -> None:
+        self._tls = tls
+        self.callers: set[str] = set()  # the common names of client certificates
         self.bell = Bell()
         self.faults: deque[Fault] = deque()
         self.requests: list[tuple[str, str, dict[str, str], Any]] = []  # method, path, query, body
@@ -81,10 +86,10 @@ class FaultyServer:
         app.router.add_route("*", "/{path:.*}", self._answer)
         self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1)
         await self._runner.setup()
-        site = web.TCPSite(self._runner, "127.0.0.1", 0)
+        site = web.TCPSite(self._runner, "127.0.0.1", 0, ssl_context=self._tls)
         await site.start()
         host, port = self._runner.addresses[0][:2]
-        self.url = f"http://{host}:{port}"
+        self.url = f"{'https' if self._tls else 'http'}://{host}:{port}"
         return self
 
     async def __aexit__(
@@ -97,11 +102,19 @@ class FaultyServer:
         assert self._runner is not None
         await self._runner.cleanup()
 
-    def kubeconfig(self, folder: Path, token: str = "t0") -> str:
+    def kubeconfig(
+        self,
+        folder: Path,
+        token: str = "t0",
+        *,
+        user: dict[str, Any] | None = None,
+        **cluster: Any,
+    ) -> str:
+        """user: its credentials, instead of the token; cluster: more of what the kubeconfig says of the server."""
         path = folder / "kubeconfig"
         config = {
-            "clusters": [{"name": "c", "cluster": {"server": self.url}}],
-            "users": [{"name": "u", "user": {"token": token}}],
+            "clusters": [{"name": "c", "cluster": {"server": self.url, **cluster}}],
+            "users": [{"name": "u", "user": user or {"token": token}}],
             "contexts": [{"name": "x", "context": {"cluster": "c", "user": "u"}}],
             "current-context": "x",
         }
@@ -165,6 +178,7 @@ class FaultyServer:
         body = orjson.loads(await request.read() or b"null")
         self.requests.append((request.method, request.path, dict(request.query), body))
         self.tokens.add(request.headers.get("Authorization", ""))
+        self.callers |= _common_names(request)
         self.bell.ring()
         if self.is_down:
             return await refuse(503, "Down")(request)
@@ -248,6 +262,14 @@ class FaultyServer:
         for request, queue in self.watches:
             if _is_of(request, made):
                 queue.put_nowait(_line(kind, made))
+
+
+def _common_names(request: web.Request) -> set[str]:
+    """Of the client's certificate, if it showed one."""
+    assert request.transport is not None
+    certificate = request.transport.get_extra_info("peercert") or {}
+    pairs = [pair for part in certificate.get("subject", ()) for pair in part]
+    return {value for name, value in pairs if name == "commonName"}
 
 
 def _is_of(request: web.Request, raw: dict[str, Any]) -> bool:
