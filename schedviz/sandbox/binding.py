@@ -9,22 +9,27 @@ from typing import Any
 
 from schedviz.kube import matching
 from schedviz.kube.kinds import KINDS
-from schedviz.sandbox import defaults, patches, resources, validation
+from schedviz.sandbox import annotations, defaults, patches, resources, validation
+from schedviz.sandbox.annotations import DENY_BINDING_SECONDS
 from schedviz.sandbox.resources import Target
 from schedviz.sandbox.status import ApiError, bad_request, conflict, invalid
 from schedviz.sandbox.storage import Object, Objects
 
+DENIED = 'admission webhook "quota.example.com" denied the request: the quota is still being booked'
 TOO_FEW = "Cannot evict pod as it would violate the pod's disruption budget."
 
 
 def bind(storage: Objects, namespace: str, name: str, binding: Object) -> None:
-    """Whether the node exists is not asked. Raises 404, 409 when the pod is bound, gated or on its way out, 422."""
+    """Whether the node exists is not asked. Raises 400 while it is denied, 404, 409 when the pod is bound, gated or on
+    its way out, 422."""
     meta = validation.metadata(binding)
     target = binding.get("target")
     node = target.get("name") if isinstance(target, dict) else None
     if not isinstance(node, str) or not node:
         raise invalid("Binding", name, "target.name: Required value")
     pod = resources.get(storage, Target(KINDS["Pod"], namespace, name))
+    if annotations.age(pod["metadata"]) < (annotations.seconds(pod, DENY_BINDING_SECONDS) or 0):
+        raise bad_request(DENIED)
     why = _refusal(pod, meta)
     if why:
         raise conflict("pods/binding", name, why)

@@ -1,8 +1,8 @@
 """Plays the kubelets and the garbage collectors: bound pods run, deleted ones go, finished ones are cleared away.
 
-One for each sandbox, started by `server`. Annotation `sandbox.schedviz.io/run-seconds`: a pod succeeds after so long;
-without it pods run until they are deleted. Finished pods are removed a while later, as a job's ttl would; pods whose
-node has gone follow it, as the pod garbage collector would have it; Events go when they are an hour old.
+One for each sandbox, started by `server`. How long a pod runs is in its `annotations`. Finished pods are removed a
+while later, as a job's ttl would; pods whose node has gone follow it, as the pod garbage collector would have it;
+Events go when they are an hour old.
 """
 
 from __future__ import annotations
@@ -10,12 +10,13 @@ from __future__ import annotations
 import asyncio
 import heapq
 import itertools
+import time
 import uuid
-from datetime import UTC, datetime
 from typing import Any
 
 from schedviz.kube.kinds import KINDS
-from schedviz.sandbox import patches, resources
+from schedviz.sandbox import annotations, patches, resources
+from schedviz.sandbox.annotations import END_EVERY_SECONDS, RUN_SECONDS
 from schedviz.sandbox.defaults import condition, timestamp
 from schedviz.sandbox.resources import Target
 from schedviz.sandbox.storage import Event, Object, Storage
@@ -25,7 +26,6 @@ GRACE_SECONDS = 1.0
 KEPT_SECONDS = 20.0
 ORPHAN_SECONDS = 40.0
 EVENT_SECONDS = 3600.0
-RUN_SECONDS = "sandbox.schedviz.io/run-seconds"
 
 
 class Kubelet:
@@ -43,7 +43,7 @@ class Kubelet:
         for pod in self._storage.values("Pod"):
             self._look_at(pod)
         for event in self._storage.values("Event"):
-            self._owe(EVENT_SECONDS - _age(event["metadata"]), "forget", event)
+            self._owe(EVENT_SECONDS - annotations.age(event["metadata"]), "forget", event)
         self._task = asyncio.create_task(self._run(), name=f"kubelet {self._storage.name}")
 
     async def stop(self) -> None:
@@ -77,8 +77,8 @@ class Kubelet:
             self._owe(ORPHAN_SECONDS, "orphan", pod)
         elif phase == "Pending" and node:
             self._owe(START_SECONDS, "run", pod)
-        elif phase == "Running" and (seconds := _run_seconds(pod)) is not None:
-            self._owe(seconds - _age(status, "startTime"), "succeed", pod)
+        elif phase == "Running" and (left := seconds_left(pod)) is not None:
+            self._owe(left, "succeed", pod)
 
     def _owe(self, seconds: float, what: str, one: Object) -> None:
         meta = one["metadata"]
@@ -131,22 +131,14 @@ class Kubelet:
         self._storage.put("Pod", key, {**pod, "metadata": dict(pod["metadata"]), "status": status})
 
 
-def _run_seconds(pod: Object) -> float | None:
-    text = (pod["metadata"].get("annotations") or {}).get(RUN_SECONDS)
-    try:
-        seconds = None if text is None else float(text)
-    except ValueError:
+def seconds_left(pod: Object) -> float | None:
+    """Seconds that the pod has yet to run; None: until it is deleted."""
+    run = annotations.seconds(pod, RUN_SECONDS)
+    if run is None:
         return None
-    return seconds if seconds is not None and 0 <= seconds < 1e9 else None
-
-
-def _age(held: dict[str, Any], field: str = "creationTimestamp") -> float:
-    """Seconds since the moment in this field; 0 when it holds none."""
-    try:
-        since = datetime.fromisoformat(str(held.get(field)).replace("Z", "+00:00"))
-        return max(0.0, (datetime.now(UTC) - since).total_seconds())
-    except (TypeError, ValueError):
-        return 0.0
+    left = max(0.0, run - annotations.age(pod["status"], "startTime"))
+    every = annotations.seconds(pod, END_EVERY_SECONDS)
+    return left + -(time.time() + left) % every if every else left
 
 
 def _running(pod: Object) -> dict[str, Any]:

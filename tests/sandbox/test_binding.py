@@ -25,6 +25,23 @@ def test_a_bound_pod_has_its_node_and_condition(sandbox: Running) -> None:
     assert not condition.get("reason") and not condition.get("message")
 
 
+@pytest.mark.parametrize(
+    ("seconds", "status"),
+    [
+        pytest.param("3600", 400, id="denied while it is young"),
+        pytest.param("0", 201, id="not denied"),
+        pytest.param("long", 201, id="no number denies nothing"),
+    ],
+)
+def test_a_binding_is_denied_as_a_webhook_would(sandbox: Running, seconds: str, status: int):
+    young = pod("a")
+    young["metadata"]["annotations"] = {"sandbox.schedviz.io/deny-binding-seconds": seconds}
+    sandbox.ok("POST", PODS, young)
+    answer = sandbox.call("POST", BINDING, binding("a", "n1"))
+    assert answer.status_code == status
+    assert ("denied the request" in answer.text) == (status == 400)
+
+
 def test_the_condition_of_a_failed_attempt_is_replaced(sandbox: Running) -> None:
     sandbox.ok("POST", PODS, pod("a"))
     failed = {

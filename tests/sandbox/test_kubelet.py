@@ -5,6 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from schedviz.sandbox import annotations, kubelet
 from tests.sandbox import speaking
 from tests.sandbox.running import Running, running
 from tests.sandbox.speaking import MERGE, NODES, PODS, binding, first, node, pod, until, until_gone
@@ -51,6 +54,27 @@ def test_on_an_unknown_node_a_pod_waits_for_it(sandbox: Running) -> None:
     assert sandbox.ok("GET", f"{PODS}/lost")["status"]["phase"] == "Pending"
     sandbox.ok("POST", NODES, node("n9"))
     until(sandbox, PODS, "lost", is_running)
+
+
+@pytest.mark.parametrize(
+    ("run", "every", "left"),
+    [
+        pytest.param("", "", None, id="it runs until it is deleted"),
+        pytest.param("20", "", 20.0, id="it ends when its time is up"),
+        pytest.param("20", "15", 30.0, id="its end waits for the next full quarter of a minute"),
+        pytest.param("15", "15", 15.0, id="which is now"),
+        pytest.param("20", "0", 20.0, id="no rounding by nothing"),
+        pytest.param("20", "-3", 20.0, id="nor by less than nothing"),
+        pytest.param("soon", "15", None, id="no number"),
+    ],
+)
+def test_how_long_a_pod_has_to_run(run, every, left, monkeypatch) -> None:
+    monkeypatch.setattr(kubelet.time, "time", lambda: 1_800_000_000.0)
+    one = pod("a")
+    said = {annotations.RUN_SECONDS: run, annotations.END_EVERY_SECONDS: every}
+    one["metadata"]["annotations"] = {key: value for key, value in said.items() if value}
+    one["status"] = {"startTime": None}
+    assert kubelet.seconds_left(one) == left
 
 
 def test_a_pod_with_a_run_time_succeeds(sandbox: Running) -> None:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import yaml
 
 from schedviz.kube import quantity
-from schedviz.sandbox.kubelet import RUN_SECONDS
+from schedviz.sandbox.annotations import DENY_BINDING_SECONDS, END_EVERY_SECONDS, RUN_SECONDS
 from schedviz.sandbox.storage import Object
 
 if TYPE_CHECKING:
@@ -85,8 +85,9 @@ class Nodes:
 class Stream:
     """Pods of one kind, one about every `every` seconds from `start` until `until`.
 
-    wave: length of the waves in which they come (0: evenly). run: seconds a pod runs, [least, most]. ungate_after: its
-    gates go after so long. give_up_after: a pod without a node is deleted after so long.
+    wave: length of the waves in which they come (0: evenly). run: seconds a pod runs, [least, most]. end_every: its end
+    waits for the next full so-many seconds, so that many pods end at one moment. ungate_after: its gates go after so
+    long. deny_for: it cannot be bound before it is so old. give_up_after: without a node it is deleted after so long.
     """
 
     name: str
@@ -96,12 +97,14 @@ class Stream:
     until: float = 1800.0
     wave: float = 0.0
     run: tuple[float, float] | None = None
+    end_every: float = 0.0
     priority: str = ""
     cpu: str = "100m"
     memory: str = "128Mi"
     image: str = "registry.k8s.io/pause:3.10"
     requests: dict[str, str] = field(default_factory=dict)
     ungate_after: float = 0.0
+    deny_for: float = 0.0
     give_up_after: float = 0.0
     spec: dict[str, Any] = field(default_factory=dict)
 
@@ -133,6 +136,10 @@ class Stream:
         if self.run is not None:
             seconds = random.Random(f"{seed} {self.name} {number}").uniform(*self.run)
             annotations[RUN_SECONDS] = f"{seconds:.1f}"
+        if self.end_every:
+            annotations[END_EVERY_SECONDS] = f"{self.end_every:g}"
+        if self.deny_for:
+            annotations[DENY_BINDING_SECONDS] = f"{self.deny_for:g}"
         requests = {"cpu": self.cpu, "memory": self.memory} | self.requests
         container = {"name": "main", "image": self.image, "resources": {"requests": requests}}
         spec = {"containers": [container], **self.spec}
