@@ -6,6 +6,7 @@ header and small-dtype arrays; node names are not in it (a NodeSet keeps them on
 
 from __future__ import annotations
 
+import functools
 import hashlib
 from collections.abc import Iterable
 from typing import Any
@@ -20,6 +21,7 @@ from schedviz.scheduler.framework.steps import CycleRecord, Outcome, PodRef, Sco
 
 VERSION = 1
 ZSTD_LEVEL = 1
+DERIVED = -1
 _DTYPES = (np.int8, np.int16, np.int32, np.int64)
 _HEAD = (
     "number",
@@ -85,19 +87,22 @@ def decode(summary: dict[str, Any], blob: bytes | None, node_names: tuple[str, .
 
 
 def _step_summary(step: Step) -> dict[str, Any]:
-    one: dict[str, Any] = {
-        "point": step.point,
-        "plugin": step.plugin,
-        "code": step.status.code.title,
-    }
-    if step.status.plugin != step.plugin:
-        one["by"] = step.status.plugin
-    if step.status.reasons:
-        one["reasons"] = list(step.status.reasons)
+    one = _said(step.point, step.plugin, step.status)
     if step.scores is not None:
-        one["weight"] = step.scores.weight
+        one = {**one, "weight": step.scores.weight}
     if step.node_names is not None:
-        one["nodes"] = list(step.node_names)
+        one = {**one, "nodes": list(step.node_names)}
+    return one
+
+
+@functools.lru_cache(maxsize=1024)
+def _said(point: str, plugin: str, status: Status) -> dict[str, Any]:
+    """Most steps say the same in every cycle: never write to what this gives."""
+    one: dict[str, Any] = {"point": point, "plugin": plugin, "code": status.code.title}
+    if status.plugin != plugin:
+        one["by"] = status.plugin
+    if status.reasons:
+        one["reasons"] = list(status.reasons)
     return one
 
 
@@ -115,17 +120,18 @@ def _step(one: dict[str, Any]) -> Step:
 
 
 class _Columns:
-    """Collects arrays; the header says where each lies: [dtype, length]."""
+    """Collects arrays; the header says where each lies: [dtype, length], and [dtype, length, value] where all values
+    are one. Columns that follow from others are left out (DERIVED)."""
 
     def __init__(self) -> None:
         self._parts: list[bytes] = []
-        self._layout: list[tuple[str, int]] = []
+        self._layout: list[tuple[str, int] | tuple[str, int, int]] = []
 
     def pack(self, record: CycleRecord) -> bytes:
         header = {
             "first_failure": self._maybe(record.first_failure),
-            "feasible": self._maybe(record.feasible),
-            "totals": self._maybe(record.totals),
+            "feasible": self._unless(record.feasible, _passed(record)),
+            "totals": self._unless(record.totals, _summed(record)),
             "steps": [self._step(step, record) for step in record.steps],
         }
         head = orjson.dumps({**header, "layout": self._layout})
@@ -135,17 +141,24 @@ class _Columns:
     def _maybe(self, array: NDArray[Any] | None) -> int | None:
         return None if array is None else self._add(array)
 
+    def _unless(self, array: NDArray[Any] | None, derived: NDArray[Any] | None) -> int | None:
+        if array is not None and derived is not None and np.array_equal(array, derived):
+            return DERIVED
+        return self._maybe(array)
+
     def _add(self, array: NDArray[Any]) -> int:
-        small = _smallest(array)
-        self._parts.append(small.tobytes())
-        self._layout.append((small.dtype.str, len(small)))
+        low, high = (int(array.min()), int(array.max())) if len(array) else (0, 0)
+        dtype = _smallest(low, high)
+        if low == high:
+            self._layout.append((dtype.str, len(array), low))
+        else:
+            self._parts.append(array.astype(dtype).tobytes())
+            self._layout.append((dtype.str, len(array)))
         return len(self._layout) - 1
 
     def _step(self, step: Step, record: CycleRecord) -> dict[str, Any] | None:
         if step.nodes is not None:
             nodes = step.nodes
-            if not nodes.codes.any() and not nodes.reason_ids.any():
-                return {"n": len(nodes), "table": nodes.table}
             return {
                 "codes": self._add(nodes.codes),
                 "ids": self._add(nodes.reason_ids),
@@ -164,15 +177,32 @@ class _Columns:
         return None
 
 
-def _smallest(array: NDArray[Any]) -> NDArray[Any]:
-    if not len(array):
-        return array.astype(np.int8)
-    low, high = int(array.min()), int(array.max())
+def _smallest(low: int, high: int) -> np.dtype[Any]:
     for dtype in _DTYPES:
         limits = np.iinfo(dtype)
         if limits.min <= low and high <= limits.max:
-            return array.astype(dtype)
+            return np.dtype(dtype)
     raise ValueError("a column beyond int64")
+
+
+def _passed(record: CycleRecord) -> NDArray[Any] | None:
+    """The feasible rows, as a rule: those that no filter rejected."""
+    if record.first_failure is None:
+        return None
+    return np.flatnonzero(record.first_failure == -1)
+
+
+def _summed(record: CycleRecord) -> NDArray[Any] | None:
+    """The totals, as a rule: the sum of all weighted scores."""
+    scores = [step.scores for step in record.steps if step.scores is not None]
+    if not scores or record.feasible is None:
+        return None
+    if any(len(one.normalized) != len(record.feasible) for one in scores):
+        return None
+    totals = np.zeros(len(record.feasible), dtype=np.int64)
+    for one in scores:
+        totals += one.normalized * one.weight
+    return totals
 
 
 def _unpack(record: CycleRecord, blob: bytes) -> None:
@@ -181,7 +211,10 @@ def _unpack(record: CycleRecord, blob: bytes) -> None:
     header = orjson.loads(plain[4 : 4 + size])
     arrays: list[NDArray[Any]] = []
     offset = 4 + size
-    for dtype, length in header["layout"]:
+    for dtype, length, *value in header["layout"]:
+        if value:
+            arrays.append(np.full(length, value[0], dtype=np.dtype(dtype)))
+            continue
         array = np.frombuffer(plain, dtype=np.dtype(dtype), count=length, offset=offset)
         arrays.append(array)
         offset += array.nbytes
@@ -190,8 +223,8 @@ def _unpack(record: CycleRecord, blob: bytes) -> None:
         return None if number is None else arrays[number].astype(dtype)
 
     record.first_failure = column(header["first_failure"], np.int16)
-    record.feasible = column(header["feasible"], np.intp)
-    record.totals = column(header["totals"], np.int64)
+    derived = header["feasible"] == DERIVED
+    record.feasible = _passed(record) if derived else column(header["feasible"], np.intp)
     for step, one in zip(record.steps, header["steps"], strict=True):
         if one is None:
             continue
@@ -204,13 +237,14 @@ def _unpack(record: CycleRecord, blob: bytes) -> None:
         if raw is None or rows is None or normalized is None:
             raise ValueError(f"cycle {record.number}: the columns of {step.plugin} are damaged")
         step.scores = Scores(rows, raw, normalized, one["weight"])
+    derived = header["totals"] == DERIVED
+    record.totals = _summed(record) if derived else column(header["totals"], np.int64)
 
 
 def _node_statuses(one: dict[str, Any], arrays: list[NDArray[Any]]) -> NodeStatuses:
-    nodes = NodeStatuses(one["n"] if "n" in one else len(arrays[one["codes"]]))
+    nodes = NodeStatuses(len(arrays[one["codes"]]))
     for reasons in one["table"]:
         nodes.reason_id(tuple(reasons))
-    if "codes" in one:
-        nodes.codes = arrays[one["codes"]].astype(np.uint8)
-        nodes.reason_ids = arrays[one["ids"]].astype(np.uint16)
+    nodes.codes = arrays[one["codes"]].astype(np.uint8)
+    nodes.reason_ids = arrays[one["ids"]].astype(np.uint16)
     return nodes
