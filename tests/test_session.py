@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import pytest
@@ -13,7 +13,7 @@ from schedviz.cluster.client import ClusterClient
 from schedviz.scheduler.framework.steps import Command, Lane, Outcome
 from schedviz.scheduler.profile import default_profile
 from schedviz.scheduler.scheduler import Scheduler
-from schedviz.session import Batch, Fenced, Session
+from schedviz.session import Batch, Fenced, RestoredPod, Session
 from tests.sandbox.running import Running, running
 
 
@@ -45,11 +45,14 @@ class KeepingSink:
 
 
 @contextlib.contextmanager
-def session(sandbox: Running, sink: KeepingSink) -> Iterator[Session]:
+def session(
+    sandbox: Running, sink: KeepingSink, restored: Iterable[RestoredPod] = ()
+) -> Iterator[Session]:
     made = Session(
         client=ClusterClient.from_kubeconfig(str(sandbox.kubeconfig)),
         scheduler=Scheduler({"default-scheduler": default_profile()}, seed=1),
         sink=sink,
+        restored=restored,
     )
     stop = threading.Event()
     raised: list[BaseException] = []
@@ -161,6 +164,38 @@ def test_a_lost_lease_ends_it_before_anything_is_bound(sandbox: Running) -> None
     with session(sandbox, sink):
         pass
     assert "nodeName" not in sandbox.ok("GET", f"{PODS}/p")["spec"]
+
+
+def test_what_was_deleted_while_nobody_looked_is_gone_and_the_rest_stays(sandbox: Running) -> None:
+    broken = pod("broken")
+    broken["spec"]["containers"][0]["resources"]["requests"]["cpu"] = "lots"  # type: ignore[index]
+    there = {
+        body["metadata"]["name"]: sandbox.ok("POST", PODS, body)["metadata"]["uid"]  # type: ignore[index]
+        for body in (
+            pod("bound", nodeName="ceph1"),
+            pod("gated", schedulingGates=[{"name": "g"}]),
+            broken,
+        )
+    }
+    lanes = {"bound": Lane.BOUND, "gated": Lane.GATED, "broken": Lane.MALFORMED}
+    known = [RestoredPod(uid, 0, None, "default", name, lanes[name]) for name, uid in there.items()]
+    known += [
+        RestoredPod(f"u-{lane}", 1, None, "default", f"old-{lane}", lane) for lane in lanes.values()
+    ]
+    sink = KeepingSink()
+    with session(sandbox, sink, known):
+        sink.until(lambda: all(sink.lane(f"old-{lane}") == Lane.GONE for lane in lanes.values()))
+        sandbox.ok("POST", PODS, pod("last"))
+        sink.until(lambda: sink.lane("last") == Lane.BOUND)
+    assert {name: sink.lane(name) for name in ("gated", "broken")} == {
+        "gated": Lane.GATED,
+        "broken": Lane.MALFORMED,
+    }
+    moves = {m.pod.name: m for b in sink.batches for m in b.moves if m.target is Lane.GONE}
+    assert sorted(moves) == sorted(f"old-{lane}" for lane in lanes.values())
+    assert {(m.source, m.cause) for m in moves.values()} == {
+        (lane, "DeletedUnseen") for lane in lanes.values()
+    }
 
 
 class MeddlingSink(KeepingSink):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from schedviz.scheduler.framework.steps import CommandResult, CycleRecord, Effect, Move
+from schedviz.scheduler.framework.steps import CommandResult, CycleRecord, Effect, Lane, Move
 from schedviz.scheduler.views import NodeView, PodView
 
 
@@ -15,13 +15,14 @@ class Fenced(Exception):
 
 @dataclass(frozen=True, slots=True)
 class RestoredPod:
-    """What the record knows of a pod that was waiting when the last holder ended."""
+    """What the record knows of a pod since the last holder ended: one that was waiting, or one on its node."""
 
     uid: str
     attempts: int = 0
     rank: float | None = None
     namespace: str = ""
     name: str = ""
+    lane: Lane | None = None
 
 
 @dataclass(slots=True)

@@ -22,10 +22,12 @@ from schedviz.scheduler.framework.steps import (
     Effect,
     Lane,
     Move,
+    Output,
+    PodRef,
     Reply,
     Step,
 )
-from schedviz.scheduler.scheduler import Output, Scheduler
+from schedviz.scheduler.scheduler import Scheduler
 from schedviz.scheduler.views import PodView
 from schedviz.session import connection
 from schedviz.session.batch import Fenced, RestoredPod, Sink
@@ -41,6 +43,8 @@ RATE_SECONDS = 3.0
 FINISH_SECONDS = 1.0
 """How long the answers to Binds under way are waited for when the session is stopped."""
 STOP_SECONDS = 5.0
+UNSEEN = "DeletedUnseen"
+"""The cause of a move that nobody watched: the pod was there when the last session ended, and is not now."""
 
 
 class Session:
@@ -63,7 +67,8 @@ class Session:
         self._early: list[Command] = []
         self._restored = {pod.uid: pod for pod in restored}
         for pod in self._restored.values():
-            scheduler.restore(pod.uid, attempts=pod.attempts, rank=pod.rank)
+            if pod.lane is not Lane.BOUND:
+                scheduler.restore(pod.uid, attempts=pod.attempts, rank=pod.rank)
         self._failure: BaseException | None = None
         self._connection = Connection(
             client, receive=self._receive, may_act=self._may_act, failed=self._fail
@@ -176,12 +181,16 @@ class Session:
         """The first lists are in: what was remembered and is not there is gone; commands may be obeyed."""
         self._is_synced = True
         now = self._now()
-        gone = [self._restored[uid] for uid in self._scheduler.missing()]
+        gone = [pod for uid, pod in self._restored.items() if not self._scheduler.knows(uid)]
         self._restored.clear()
         views = {
             pod.uid: PodView(pod.uid, pod.namespace, pod.name, Lane.GONE, since=now) for pod in gone
         }
-        self._writer.keep([], Views(views, {}, self._counts()))
+        moves = [
+            Move(now, PodRef(pod.namespace, pod.name, pod.uid), pod.lane, Lane.GONE, UNSEEN)
+            for pod in gone
+        ]
+        self._writer.keep(moves, Views(views, {}, self._counts()))
         early, self._early = self._early, []
         return [output for command in early for output in self._scheduler.apply(command, now)]
 

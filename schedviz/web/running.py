@@ -128,15 +128,15 @@ class RunningSession:
             first_cycle=row.last_cycle + 1,
             pause=Pause(**pause) if (pause := row.counters.get("pause")) else None,
         )
-        pods = PodState.objects.filter(session=row).exclude(lane__in=[Lane.BOUND, Lane.GONE])
-        waiting = pods.values_list("uid", "attempts", "rank", "namespace", "name")
+        pods = PodState.objects.filter(session=row).exclude(lane=Lane.GONE)
+        known = pods.values_list("uid", "attempts", "rank", "namespace", "name", "lane")
         return Engine(
             client=client,
             scheduler=scheduler,
             sink=self,
             restored=[
-                RestoredPod(uid, attempts, rank or None, namespace, name)
-                for uid, attempts, rank, namespace, name in waiting
+                RestoredPod(uid, attempts, rank or None, namespace, name, Lane(lane))
+                for uid, attempts, rank, namespace, name, lane in known
             ],
             may_act=self.lease.may_act,
         )

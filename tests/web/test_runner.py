@@ -250,6 +250,7 @@ def test_a_pause_outlives_its_worker_and_ends_when_resumed(workers, box, session
     first.wait()
     box.add_pods("p1")
     workers.start()
+    wait_for("taken over", lambda: Lease.objects.get().fence == 2 and state(session) == "running")
     wait_for("seen by the next worker", lambda: PodState.objects.filter(lane="active").exists())
     session.refresh_from_db()
     assert session.counters["pause"]["reason"] == "upgrade"
