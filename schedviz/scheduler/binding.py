@@ -1,7 +1,12 @@
 """The binding cycle: Reserve, Permit, PreBind and Bind of a pod that has its node, until the world answers.
 
-Begun and concluded by `scheduler`, which keeps the Bindings that wait. Mirrors the binding cycle of
-pkg/scheduler/schedule_one.go (v1.36); instead of a goroutine, a Binding waits for its Reply.
+Called by `binding_cycles`, which keeps the Bindings that wait. Mirrors the binding cycle of
+pkg/scheduler/schedule_one.go (v1.36); instead of a goroutine, a Binding waits for what it needs:
+
+    Reserve, Permit --allowed--> PreBind --all have spoken--> Bind --answered--> bound
+                |                  |  ^ a plugin's actions are answered, and then its `until` says so
+                | time is up       v  |
+                +--> given up <-- waiting: a refusal, an error, the time is up, the pod is gone
 """
 
 from __future__ import annotations
@@ -9,21 +14,25 @@ from __future__ import annotations
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass, field
 
-from schedviz.kube.objects import Pod
+from schedviz.kube.objects import Node, Pod
 from schedviz.scheduler.framework.cluster_event import ActionType, ClusterEvent
+from schedviz.scheduler.framework.interface import PreBindResult
+from schedviz.scheduler.framework.listers import Listers
 from schedviz.scheduler.framework.node_info import QueuedPodInfo
+from schedviz.scheduler.framework.interface import answer, spoken
 from schedviz.scheduler.framework.runtime import Framework
-from schedviz.scheduler.framework.status import SUCCESS, Error, Status, Unschedulable
+from schedviz.scheduler.framework.status import SUCCESS, Code, Error, Status, Unschedulable, fit_error
 from schedviz.scheduler.framework.steps import (
     Bind,
     CreateEvent,
     CycleRecord,
     Outcome,
+    PatchObject,
     PatchPodStatus,
     Reply,
     Step,
 )
-from schedviz.scheduler.schedule_one import Attempt, fit_error, kept
+from schedviz.scheduler.schedule_one import Attempt, kept
 
 FREED = ClusterEvent("AssignedPod", ActionType.DELETE)
 """A forgotten assumption frees room like a deleted pod, as upstream has it."""
@@ -40,9 +49,24 @@ class Refusal:
 
 
 @dataclass(slots=True, eq=False)
+class Waiting:
+    """A PreBind plugin that needs the world. n_done: how many of its actions are answered; since: when it began."""
+
+    plugin: str
+    awaited: PreBindResult
+    since: float
+    n_done: int = 0
+
+    def next_action(self) -> PatchObject | None:
+        actions = self.awaited.actions
+        return actions[self.n_done] if self.n_done < len(actions) else None
+
+
+@dataclass(slots=True, eq=False)
 class Binding:
-    """A pod with a chosen node. waits_for: the Permit plugin whose time is up first; action: what the world is asked
-    to do; seen_on, is_gone: what the watch has said of the pod meanwhile."""
+    """A pod with a chosen node. waits_for: the Permit plugin whose time is up first; waiting: the PreBind plugin at
+    work; pre_bound: the last one that has spoken; action: what the world is asked to do at last; seen_on, is_gone: what
+    the watch has said of the pod meanwhile."""
 
     framework: Framework
     queued: QueuedPodInfo
@@ -52,9 +76,16 @@ class Binding:
     bind_plugin: str = ""
     waits_for: str = ""
     waited_seconds: float = 0.0
+    waiting: Waiting | None = None
+    pre_bound: str = ""
     deadline: float = 0.0
     seen_on: str = ""
     is_gone: bool = False
+
+    @property
+    def point(self) -> str:
+        """Where it waits."""
+        return "PreBind" if self.waiting is not None else "Permit" if self.waits_for else "Bind"
 
     @property
     def record(self) -> CycleRecord:
@@ -72,11 +103,12 @@ class Binding:
 
 @dataclass(slots=True)
 class Bindings:
-    """The pods that have a node and wait: for Permit, or for the answer to their Bind."""
+    """The pods that have a node and wait: held (for Permit, or for what PreBind needs), or for the answer to an
+    effect."""
 
     _of_pod: dict[str, Binding] = field(default_factory=dict)
     _of_effect: dict[int, Binding] = field(default_factory=dict)
-    _at_permit: dict[str, Binding] = field(default_factory=dict)
+    _held: dict[str, Binding] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self._of_pod)
@@ -87,12 +119,12 @@ class Bindings:
     def get(self, uid: str) -> Binding | None:
         return self._of_pod.get(uid)
 
-    def is_at_permit(self, uid: str) -> bool:
-        return uid in self._at_permit
+    def is_held(self, uid: str) -> bool:
+        return uid in self._held
 
     def hold(self, held: Binding) -> None:
-        """Until Permit lets it go."""
-        self._of_pod[held.pod.uid] = self._at_permit[held.pod.uid] = held
+        """Until its deadline, or until it is taken."""
+        self._of_pod[held.pod.uid] = self._held[held.pod.uid] = held
 
     def ask(self, held: Binding, effect_id: int) -> None:
         """Until the effect is answered."""
@@ -105,15 +137,23 @@ class Bindings:
         return held
 
     def take(self, uid: str) -> Binding:
-        """One that waits at Permit, which is over."""
+        """One that is held, which is over."""
         del self._of_pod[uid]
-        return self._at_permit.pop(uid)
+        return self._held.pop(uid)
+
+    def concerned(self, kind: str) -> list[Binding]:
+        """Those at PreBind that a change of this kind may let go on."""
+        return [
+            held
+            for held in self._held.values()
+            if held.waiting is not None and kind in held.waiting.awaited.kinds
+        ]
 
     def overdue(self, now: float) -> list[str]:
-        return [uid for uid, held in self._at_permit.items() if held.deadline <= now]
+        return [uid for uid, held in self._held.items() if held.deadline <= now]
 
     def next_due(self) -> float | None:
-        return min((held.deadline for held in self._at_permit.values()), default=None)
+        return min((held.deadline for held in self._held.values()), default=None)
 
 
 def begin(held: Binding, now: float) -> Generator[Step, None, Refusal | None]:
@@ -131,13 +171,47 @@ def begin(held: Binding, now: float) -> Generator[Step, None, Refusal | None]:
         return None
     if not status.is_success:
         return refusal("Permit", status)
+    return (yield from go_on(held, now))
+
+
+def go_on(held: Binding, now: float) -> Generator[Step, None, Refusal | None]:
+    """PreBind from where it stands, then Bind, as far as they need no answer."""
+    framework, state, pod = held.framework, held.attempt.state, held.pod
     steps = held.record.binding_steps
-    status = yield from kept(framework.run_pre_bind(state, pod, pod.node_name), steps)
-    if not status.is_success:
-        return refusal("PreBind", status)
+    before = yield from kept(
+        framework.run_pre_bind(state, pod, pod.node_name, after=held.pre_bound), steps
+    )
+    if before.awaited is not None:
+        held.waiting = Waiting(before.plugin, before.awaited, now)
+        return None
+    if not before.status.is_success:
+        return refusal("PreBind", before.status)
     verdict = yield from kept(framework.run_bind(state, pod, pod.node_name), steps)
     held.action, held.bind_plugin = verdict.action, verdict.plugin
     return None if verdict.status.is_success else refusal("Bind", verdict.status)
+
+
+def look(held: Binding, waiting: Waiting, listers: Listers, node: Node | None) -> Status | None:
+    """What the waiting plugin says of the world as it is; None: not yet."""
+    plugin = held.framework.plugins[waiting.plugin]
+    said = answer(plugin, waiting.awaited.until, listers, node)
+    return None if said is None else spoken(plugin, said)
+
+
+def pre_bound(
+    held: Binding, waiting: Waiting, status: Status, now: float
+) -> Generator[Step, None, Refusal | None]:
+    """The waiting plugin has its answer, which is its step: on to the next ones, or it was in vain."""
+    record = held.record
+    step = Step("PreBind", waiting.plugin, status.by(waiting.plugin))
+    record.binding_durations += [0.0] * (len(record.binding_steps) - len(record.binding_durations))
+    record.binding_steps.append(step)
+    record.binding_durations.append(now - waiting.since)
+    yield step
+    held.waiting, held.pre_bound = None, waiting.plugin
+    if not status.is_success and status.code is not Code.SKIP:
+        return refusal("PreBind", step.status)
+    return (yield from go_on(held, now))
 
 
 def conclude(held: Binding, reply: Reply) -> Refusal | None:
@@ -151,6 +225,12 @@ def timed_out(held: Binding) -> Refusal:
     """Nobody allowed the pod in time."""
     words = f"rejected due to timeout after waiting {duration(held.waited_seconds)} at plugin {held.waits_for}"
     return refusal("Permit", Unschedulable(words).by(held.waits_for))
+
+
+def in_vain(held: Binding) -> Refusal:
+    """The pod needs no binding any more."""
+    what = "deleted" if held.is_gone else "bound by another"
+    return Refusal(Outcome.ERROR, f"pod was {what} while it waited at {held.point}")
 
 
 def refusal(point: str, status: Status) -> Refusal:

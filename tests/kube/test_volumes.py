@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import pytest
 
 from schedviz.kube import volumes
@@ -56,3 +58,38 @@ def test_an_ephemeral_claim_belongs_to_its_pod():
 
 def test_not_found_is_said_as_the_api_says_it():
     assert volumes.not_found("StorageClass", "s") == 'storageclass.storage.k8s.io "s" not found'
+
+
+def read_volume(**spec):
+    return volumes.read_volume(make.raw("PersistentVolume", "v", spec=spec))
+
+
+def test_sizes_are_exact():
+    assert read_volume(capacity={"storage": "1500m"}).size == Fraction(3, 2)
+    assert read_volume(capacity={"storage": "1Gi"}).size == 1 << 30
+    assert read_volume().size == 0
+    with pytest.raises(ValueError, match="not a quantity"):
+        read_volume(capacity={"storage": "lots"})
+
+
+def test_an_affinity_that_cannot_be_read_reaches_no_node():
+    term = {"matchExpressions": [{"key": "zone", "operator": "Near", "values": ["a"]}]}
+    volume = read_volume(nodeAffinity={"required": {"nodeSelectorTerms": [term]}})
+    assert volume.affinity is not None
+    assert not volume.affinity.matches({"zone": "a"}, "n")
+
+
+def test_an_empty_class_annotation_hides_the_field():
+    meta = {"annotations": {volumes.BETA_CLASS: ""}}
+    raw = make.raw("PersistentVolume", "v", spec={"storageClassName": "fast"}, meta=meta)
+    assert volumes.read_volume(raw).class_name == ""
+
+
+def test_a_volume_that_was_promised_gets_the_claims_uid_only():
+    claim = volumes.read_claim(make.raw("PersistentVolumeClaim", "c", namespace="default"))
+    promised = read_volume(claimRef={"namespace": "default", "name": "c"})
+    patch = volumes.binding_patch(promised, claim)
+    assert patch["spec"]["claimRef"]["uid"] == claim.uid
+    assert "metadata" not in patch
+    bound = read_volume(claimRef=patch["spec"]["claimRef"])
+    assert volumes.binding_patch(bound, claim) == {}

@@ -14,6 +14,8 @@ from schedviz.kube.objects import Pod
 from schedviz.scheduler.framework.snapshot import Snapshot
 
 Mask = NDArray[np.bool_]
+Rows = NDArray[np.intp]
+_FEW = 64
 
 
 def requirement_mask(one: Requirement, nodes: Snapshot) -> Mask:
@@ -54,6 +56,36 @@ def tolerated_mask(
     ]
     mask: Mask = ~np.array(refused, dtype=np.bool_)[nodes.taint_set_ids]
     return mask
+
+
+def selected_rows(requirements: tuple[Requirement, ...], nodes: Snapshot) -> Rows:
+    """The rows whose labels meet all of them. Cheap where one asks for few nodes by name or zone, as volumes do."""
+    narrow = next((one for one in requirements if one.operator == "In"), None)
+    if narrow is None:
+        mask = np.ones(len(nodes), dtype=np.bool_)
+        for one in requirements:
+            mask &= requirement_mask(one, nodes)
+        return np.flatnonzero(mask)
+    by_value = nodes.remembered(("rows by value", narrow.key), lambda: _by_value(narrow.key, nodes))
+    found = [by_value[value] for value in dict.fromkeys(narrow.values) if value in by_value]
+    rows = np.concatenate(found) if found else np.zeros(0, dtype=np.intp)
+    rest = [one for one in requirements if one is not narrow]
+    if rest and len(rows) <= _FEW:
+        fits = [all(one.matches(nodes.infos[row].labels) for one in rest) for row in rows]
+        return rows[np.array(fits, dtype=np.bool_)]
+    for one in rest:
+        rows = rows[requirement_mask(one, nodes)[rows]]
+    return rows
+
+
+def _by_value(key: str, nodes: Snapshot) -> dict[str, Rows]:
+    """label value -> its rows."""
+    column = nodes.label(key)
+    order = np.argsort(column.codes, kind="stable")
+    starts = np.searchsorted(column.codes[order], np.arange(len(column.values) + 1))
+    return {
+        value: order[starts[code] : starts[code + 1]] for code, value in enumerate(column.values)
+    }
 
 
 def _term_mask(term: NodeSelectorTerm, nodes: Snapshot) -> Mask:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from hypothesis import given
 
+from schedviz.kube import matching
+from schedviz.kube.matching import NODE_OPERATORS, Requirement
 from schedviz.scheduler.framework.node_masks import (
     required_mask,
+    selected_rows,
     selector_mask,
     tolerated_mask,
 )
@@ -42,3 +45,21 @@ def test_what_was_remembered_is_forgotten_when_a_node_changes():
     assert required_mask(pod, nodes).tolist() == [False]
     nodes.update([make.node_info(make.node(labels={"a": "x"}))])
     assert required_mask(pod, nodes).tolist() == [True]
+
+
+@given(strategies.clusters(), strategies.EXPRESSIONS)
+def test_selected_rows(cluster, expressions):
+    nodes, _ = cluster
+    wanted = tuple(matching.requirement(one, operators=NODE_OPERATORS) for one in expressions)
+    fitting = [
+        row
+        for row, info in enumerate(nodes.infos)
+        if all(one.matches(info.labels) for one in wanted)
+    ]
+    assert sorted(selected_rows(wanted, nodes).tolist()) == fitting
+
+
+def test_many_rows_are_selected_as_few_are():
+    nodes = make.snapshot(make.node(f"n{n}", labels={"z": "x", "n": str(n % 2)}) for n in range(99))
+    wanted = (Requirement("z", "In", ("x",)), Requirement("n", "NotIn", ("1",)))
+    assert selected_rows(wanted, nodes).tolist() == list(range(0, 99, 2))

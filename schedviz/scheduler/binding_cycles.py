@@ -1,0 +1,260 @@
+"""Every pod that has a node and is not bound yet: what it waits for, and what comes of it.
+
+Owned by `scheduler`, which places pods here and passes on Changes, Replies and time; answers with Moves, Effects and
+closed records. Mirrors bindingCycle and handleBindingCycleError of pkg/scheduler/schedule_one.go (v1.36).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+
+from schedviz.kube.objects import Pod
+from schedviz.scheduler import binding
+from schedviz.scheduler.binding import Binding, Bindings, Refusal, Waiting
+from schedviz.scheduler.cache import Cache
+from schedviz.scheduler.framework.status import Error, Status
+from schedviz.scheduler.framework.steps import (
+    Action,
+    Change,
+    CycleRecord,
+    Effect,
+    Lane,
+    Move,
+    Outcome,
+    Output,
+    Reply,
+    Step,
+)
+from schedviz.scheduler.queue import SchedulingQueue
+from schedviz.scheduler.views import Settled
+
+NOT_FOUND = 404
+
+
+class BindingCycles:
+    """Numbers the session's effects, for it has most of them."""
+
+    def __init__(self, queue: SchedulingQueue, cache: Cache, settled: Settled) -> None:
+        self._queue = queue
+        self._cache = cache
+        self._settled = settled
+        self._bindings = Bindings()
+        self._next_effect = 1
+        self._unheard: dict[str, CycleRecord] = {}  # by uid: Binds whose answer was lost
+
+    def __len__(self) -> int:
+        return len(self._bindings)
+
+    def effect(self, record: CycleRecord, action: Action) -> Effect:
+        effect = Effect(self._next_effect, record.number, action)
+        self._next_effect += 1
+        return effect
+
+    def tell_failure(self, record: CycleRecord) -> list[Output]:
+        """To whoever reads the pod's events and conditions."""
+        return [
+            self.effect(record, binding.failed_scheduling(record)),
+            self.effect(record, binding.not_scheduled(record)),
+        ]
+
+    def check_invariants(self) -> None:
+        for held in self._bindings:
+            uid = held.pod.uid
+            assert self._queue.lane(uid) is None, f"{held.pod.key} is queued and being bound"
+            assert self._cache.holds(uid) or held.is_gone, f"{held.pod.key} is on no node"
+
+    # ---- in --------------------------------------------------------------------------------------------------------
+
+    def place(self, held: Binding, now: float) -> Generator[Step, None, list[Output]]:
+        """Assume the pod on its node and begin to bind it."""
+        record, uid = held.record, held.pod.uid
+        self._queue.assume(uid)
+        self._cache.assume_pod(held.pod, record.chosen)
+        move = Move(now, record.pod, Lane.SCHEDULING, Lane.BINDING, "Assumed", record.chosen)
+        self._settle(Lane.BINDING, held, now)
+        refused = yield from binding.begin(held, now)
+        if refused is None and held.waits_for:
+            self._bindings.hold(held)
+            return [move, record]
+        if refused is None:
+            self._queue.done(uid)
+        outputs = self._went_on(held, refused, now)
+        if not any(output is record for output in outputs):  # it is kept before any effect is sent
+            outputs.insert(0, record)
+        return [move, *outputs]
+
+    def heed(self, change: Change, now: float) -> list[Output]:
+        """A pod that is being bound may have changed."""
+        outputs: list[Output] = []
+        for one in (change.old, change.new):
+            held = self._bindings.get(one.uid) if isinstance(one, Pod) else None
+            if held is not None and isinstance(one, Pod):
+                is_there = change.new is not None and change.new.uid == one.uid
+                outputs += self._heed(held, one if is_there else None, now)
+        return outputs
+
+    def look_again(self, kind: str, now: float) -> list[Output]:
+        """An object of this kind has changed: something that PreBind waits for may be true."""
+        outputs: list[Output] = []
+        for held in self._bindings.concerned(kind):
+            outputs += self._look_at(self._bindings.take(held.pod.uid), now)
+        return outputs
+
+    def replied(self, reply: Reply, now: float) -> list[Output]:
+        held = self._bindings.answered(reply.effect_id)
+        if held is None:
+            return []
+        if held.waiting is not None:
+            return self._acted(held, held.waiting, reply, now)
+        refused = binding.conclude(held, reply)
+        if refused is None:
+            return self._bound(held, now)
+        held.is_gone = held.is_gone or reply.status_code == NOT_FOUND
+        is_unheard = not reply.status_code and not held.is_gone
+        if is_unheard and held.seen_on == held.record.chosen:
+            return self._bound(held, now)
+        if is_unheard:
+            self._unheard[held.pod.uid] = held.record
+        return self._give_up(held, now, refused)
+
+    def tick(self, now: float) -> list[Output]:
+        """Who waited too long."""
+        outputs: list[Output] = []
+        for uid in self._bindings.overdue(now):
+            held = self._bindings.take(uid)
+            if held.waiting is not None:
+                late = held.waiting.awaited.timed_out
+                outputs += self._pre_bound(held, held.waiting, late, now)
+            else:
+                outputs += self._give_up(held, now, binding.timed_out(held))
+        return outputs
+
+    def next_due(self) -> float | None:
+        return self._bindings.next_due()
+
+    def seen_bound(self, pod: Pod) -> list[Output]:
+        """The watch shows the pod on a node: perhaps it answers a Bind whose answer was lost."""
+        record = self._unheard.pop(pod.uid, None)
+        if record is None or record.chosen != pod.node_name:
+            return []
+        record.outcome = Outcome.BOUND
+        record.message = f"No answer to Bind; the watch showed the pod on {pod.node_name}."
+        return [record]
+
+    def forget(self, uid: str) -> None:
+        """The pod is gone: nothing more will be heard of its Bind."""
+        self._unheard.pop(uid, None)
+
+    # ---- on --------------------------------------------------------------------------------------------------------
+
+    def _went_on(self, held: Binding, refused: Refusal | None, now: float) -> list[Output]:
+        """It stands where something is needed, or at an end."""
+        waiting = held.waiting
+        if refused is not None:
+            return self._give_up(held, now, refused)
+        if waiting is None and held.action is None:
+            return self._bound(held, now)
+        action = held.action if waiting is None else waiting.next_action()
+        if action is not None:
+            effect = self.effect(held.record, action)
+            self._bindings.ask(held, effect.id)
+            return [effect]
+        if waiting is not None:
+            held.deadline = now + waiting.awaited.timeout_seconds
+        return self._look_at(held, now)
+
+    def _look_at(self, held: Binding, now: float) -> list[Output]:
+        """Has come true what its PreBind plugin waits for?"""
+        info = self._cache.node_info(held.pod.node_name)
+        node = None if info is None else info.node
+        if held.waiting is not None:
+            said = binding.look(held, held.waiting, self._cache.listers, node)
+            if said is not None:
+                return self._pre_bound(held, held.waiting, said, now)
+        self._bindings.hold(held)
+        return []
+
+    def _pre_bound(
+        self, held: Binding, waiting: Waiting, status: Status, now: float
+    ) -> list[Output]:
+        steps = binding.pre_bound(held, waiting, status, now)
+        while True:
+            try:
+                next(steps)
+            except StopIteration as end:
+                return self._went_on(held, end.value, now)
+
+    def _acted(self, held: Binding, waiting: Waiting, reply: Reply, now: float) -> list[Output]:
+        """One of a PreBind plugin's actions is answered."""
+        if not reply.ok:
+            return self._pre_bound(held, waiting, Error(reply.message), now)
+        if held.is_gone or held.seen_on:
+            return self._give_up(held, now, binding.in_vain(held))
+        waiting.n_done += 1
+        return self._went_on(held, None, now)
+
+    def _heed(self, held: Binding, pod: Pod | None, now: float) -> list[Output]:
+        """None or on its way out: its binding is for nothing."""
+        is_held = self._bindings.is_held(held.pod.uid)
+        if pod is not None and pod.node_name and not pod.is_terminal:
+            held.seen_on = pod.node_name
+        elif held.seen_on:
+            held.is_gone = True
+            return [_move(held, Lane.BOUND, now, "AssignedPodAdd", held.seen_on)]
+        elif pod is not None and not pod.is_terminal and pod.deletion_timestamp is None:
+            held.queued.pod = pod
+            return []
+        elif held.is_gone:
+            return []
+        else:
+            held.is_gone = True
+            if not is_held:
+                self._cache.forget_pod(held.pod.uid)
+                return list(self._queue.move_all(binding.FREED, now, held.pod.key))
+        if not is_held:
+            return []
+        return self._give_up(self._bindings.take(held.pod.uid), now, binding.in_vain(held))
+
+    # ---- ends ------------------------------------------------------------------------------------------------------
+
+    def _bound(self, held: Binding, now: float) -> list[Output]:
+        record = held.record
+        self._cache.finish_binding(held.pod.uid, now)
+        held.finish()
+        record.outcome = Outcome.BOUND
+        event = self.effect(record, binding.scheduled(record))
+        if held.seen_on and held.is_gone:  # bound and deleted before the answer came
+            return [record, event]
+        self._settle(Lane.BOUND, held, now)
+        return [record, _move(held, Lane.BOUND, now, "Bound", record.chosen), event]
+
+    def _give_up(self, held: Binding, now: float, refused: Refusal) -> list[Output]:
+        """Forget the assumption and let the pod try again, unless it is bound or gone by now."""
+        record, queued, uid = held.record, held.queued, held.pod.uid
+        held.release()
+        freed: list[Output] = []
+        if self._cache.is_assumed(uid):
+            self._cache.forget_pod(uid)
+            freed += self._queue.move_all(binding.FREED, now, held.pod.key)
+        record.outcome, record.message = refused.outcome, refused.message
+        if not held.seen_on and not held.is_gone:
+            queued.message, queued.unschedulable_plugins = refused.message, set(refused.plugins)
+            moves = self._queue.add_unschedulable(queued, now, source=Lane.BINDING)
+            return [record, *freed, *moves, *self.tell_failure(record)]
+        self._queue.done(uid)
+        if held.seen_on and held.is_gone:  # told already
+            return [record, *freed]
+        if held.is_gone:
+            return [record, _move(held, Lane.GONE, now, "PodDelete"), *freed]
+        self._settle(Lane.BOUND, held, now)
+        return [record, _move(held, Lane.BOUND, now, "AssignedPodAdd", held.seen_on), *freed]
+
+    def _settle(self, lane: Lane, held: Binding, now: float) -> None:
+        record = held.record
+        self._settled.put(
+            lane, record.pod, now, pod=held.pod, attempts=record.attempt, cycle=record.number
+        )
+
+
+def _move(held: Binding, target: Lane, now: float, cause: str, detail: str = "") -> Move:
+    return Move(now, held.record.pod, Lane.BINDING, target, cause, detail)
