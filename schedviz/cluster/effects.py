@@ -1,8 +1,10 @@
-"""Acts on the cluster: binds, evicts, writes conditions and events. Binds and evictions are answered with a Reply.
+"""Acts on the cluster: binds, evicts, patches objects, writes conditions and events. All but the last two are answered
+with a Reply.
 
 Used by `session` inside its event loop. A Bind whose answer was lost is settled by reading the pod: bound to our node
-is success. Conditions: only the newest per pod is sent, one at a time, and none once the pod is being bound (as
-upstream's API dispatcher has it); saying the same again is left out. Events (`events`) never hold up anything.
+is success; so is a patch by reading its object. Conditions: only the newest per pod is sent, one at a time, and none
+once the pod is being bound (as upstream's API dispatcher has it); saying the same again is left out. Events (`events`)
+never hold up anything.
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ from schedviz.scheduler.framework.steps import (
     CreateEvent,
     DeletePod,
     Effect,
+    PatchObject,
     PatchPodStatus,
     Reply,
 )
@@ -30,18 +33,20 @@ from schedviz.scheduler.framework.steps import (
 BIND_TASKS = 64
 DELETE_TASKS = 16
 PATCH_TASKS = 8
+OBJECT_TASKS = 8
 TRIES = 5
 FIRST_WAIT_SECONDS = 0.2
 LONGEST_WAIT_SECONDS = 5.0
 SETTLE_SECONDS = 60.0
 MAX_SAID = 20_000
 STRATEGIC = "application/strategic-merge-patch+json"
+MERGE = "application/merge-patch+json"
 POD = KINDS["Pod"]
 OVER = "the session's lease is over: nothing was sent"
 
 
 class Effects:
-    """reply: takes the answers; may_act: asked right before a Bind or an eviction is sent. n_failed: conditions that
+    """reply: takes the answers; may_act: asked right before what is answered is sent. n_failed: conditions that
     the API server did not take."""
 
     def __init__(
@@ -54,6 +59,7 @@ class Effects:
         self._may_act = may_act
         self._binds: asyncio.Queue[tuple[int, Bind]] = asyncio.Queue()
         self._deletes: asyncio.Queue[tuple[int, DeletePod]] = asyncio.Queue()
+        self._objects: asyncio.Queue[tuple[int, PatchObject]] = asyncio.Queue()
         self._patches: dict[str, PatchPodStatus] = {}  # by uid, waiting
         self._patch_turns: asyncio.Queue[str] = asyncio.Queue()
         self._patching: dict[str, asyncio.Future[None]] = {}  # by uid, under way
@@ -68,6 +74,8 @@ class Effects:
                 self._binds.put_nowait((effect.id, action))
             elif isinstance(action, DeletePod):
                 self._deletes.put_nowait((effect.id, action))
+            elif isinstance(action, PatchObject):
+                self._objects.put_nowait((effect.id, action))
             elif isinstance(action, PatchPodStatus):
                 self._note_patch(action)
             elif isinstance(action, CreateEvent):
@@ -80,6 +88,7 @@ class Effects:
             for work, n in (
                 (self._bind_all, BIND_TASKS),
                 (self._delete_all, DELETE_TASKS),
+                (self._patch_objects, OBJECT_TASKS),
                 (self._patch_all, PATCH_TASKS),
             ):
                 for _ in range(n):
@@ -170,6 +179,41 @@ class Effects:
             return Reply(effect_id, error.status in (404, 409), error.status, str(error))
         return Reply(effect_id, True, 200)
 
+    # ---- objects ---------------------------------------------------------------------------------------------------
+
+    async def _patch_objects(self) -> None:
+        while True:
+            effect_id, patch = await self._objects.get()
+            self._reply(await self._patch_object(effect_id, patch))
+
+    async def _patch_object(self, effect_id: int, patch: PatchObject) -> Reply:
+        """Once only: a second time, the version is another, and what it says tells whether the first was heard."""
+        path = KINDS[patch.kind].path(patch.namespace, patch.name)
+        version = {"resourceVersion": patch.resource_version} if patch.resource_version else {}
+        body = {**patch.patch, "metadata": {**patch.patch.get("metadata", {}), **version}}
+        wait, is_unsure = FIRST_WAIT_SECONDS, False
+        for n_left in reversed(range(TRIES)):
+            if not self._may_act():
+                break
+            try:
+                await self._client.request("PATCH", path, body=body, content_type=MERGE)
+                return Reply(effect_id, True, 200)
+            except ClusterError as error:
+                if is_unsure and error.status == 409 and await self._is_as_patched(path, patch):
+                    return Reply(effect_id, True, 200, "the answer was lost; it was done")
+                if not n_left or not (error.is_unanswered or error.status == 429):
+                    return Reply(effect_id, False, error.status, str(error))
+                is_unsure = is_unsure or error.is_unanswered
+                await asyncio.sleep(min(error.retry_after or wait, LONGEST_WAIT_SECONDS))
+                wait *= 2
+        return Reply(effect_id, False, 0, OVER)
+
+    async def _is_as_patched(self, path: str, patch: PatchObject) -> bool:
+        try:
+            return _holds(await self._client.request("GET", path), patch.patch)
+        except ClusterError:
+            return False
+
     # ---- conditions ------------------------------------------------------------------------------------------------
 
     def _note_patch(self, patch: PatchPodStatus) -> None:
@@ -238,6 +282,13 @@ class Effects:
                     raise
                 await asyncio.sleep(min(error.retry_after or wait, LONGEST_WAIT_SECONDS))
                 wait *= 2
+
+
+def _holds(one: Any, patch: Any) -> bool:
+    """Whether all that the patch says is so."""
+    if not isinstance(patch, dict):
+        return bool(one == patch)
+    return isinstance(one, dict) and all(_holds(one.get(k), v) for k, v in patch.items())
 
 
 def _merged(old: PatchPodStatus, new: PatchPodStatus) -> PatchPodStatus:

@@ -19,6 +19,8 @@ import orjson
 import yaml
 from aiohttp import web
 
+from schedviz.sandbox import patches
+
 Fault = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
@@ -190,7 +192,7 @@ class FaultyServer:
             return self._read(request)
         answer = self._write(request, body)
         self.bell.ring()
-        if self._lose_answers and request.method != "PATCH":
+        if self._lose_answers and not request.path.endswith("/status"):
             self._lose_answers -= 1
             return await hang_up(request)
         return answer
@@ -243,7 +245,15 @@ class FaultyServer:
             if path not in self.objects:
                 return web.json_response({"message": "not found"}, status=404)
             self.delete(path)
+        if request.method == "PATCH" and path in self.objects:
+            return self._patch(path, body)
         return web.json_response({"metadata": {}}, status=201)
+
+    def _patch(self, path: str, body: Any) -> web.Response:
+        asked = body["metadata"].pop("resourceVersion", None)
+        if asked not in (None, self.objects[path]["metadata"]["resourceVersion"]):
+            return web.json_response({"message": "it has been modified"}, status=409)
+        return web.json_response(self.put(path, **patches.merge(self.objects[path], body)))
 
     def _bind(self, path: str, body: Any) -> web.Response:
         pod = self.objects.get(path)

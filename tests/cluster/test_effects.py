@@ -16,6 +16,7 @@ from schedviz.scheduler.framework.steps import (
     CreateEvent,
     DeletePod,
     Effect,
+    PatchObject,
     PatchPodStatus,
     PodRef,
     Reply,
@@ -187,3 +188,67 @@ async def test_an_eviction_says_why_first(acting: Acting, server: FaultyServer) 
     assert [one[0] for one in server.requests] == ["PATCH", "DELETE"]
     assert server.requests[1][3]["preconditions"] == {"uid": pod.uid}
     assert server.objects == {}
+
+
+NODE = "/api/v1/nodes/n1"
+MARK = {"metadata": {"annotations": {"a": "b"}}}
+
+
+def marking(server: FaultyServer, version: str | None = None) -> PatchObject:
+    made = server.put(NODE)["metadata"]["resourceVersion"]
+    return PatchObject("Node", "", "n1", version or made, MARK)
+
+
+def marks(server: FaultyServer) -> dict[str, str]:
+    return dict(server.objects[NODE]["metadata"].get("annotations") or {})
+
+
+async def test_an_object_is_patched_if_it_has_not_changed(
+    acting: Acting, server: FaultyServer
+) -> None:
+    assert (await acting.reply(marking(server))).ok
+    assert marks(server) == {"a": "b"}
+    acting.replies.clear()
+    reply = await acting.reply(marking(server, version="1"))
+    assert (reply.ok, reply.status_code) == (False, 409)
+
+
+async def test_a_patch_whose_answer_was_lost_is_done(acting: Acting, server: FaultyServer) -> None:
+    patch = marking(server)
+    server.lose_answers(1)
+    assert (await acting.reply(patch)).ok
+    assert marks(server) == {"a": "b"}
+    assert len(server.seen("PATCH")) == 2
+
+
+async def test_a_patch_that_another_overtook_is_not_done(
+    acting: Acting, server: FaultyServer
+) -> None:
+    patch = marking(server)
+    server.put(NODE, spec={})
+    server.faults.append(hang_up)
+    reply = await acting.reply(patch)
+    assert (reply.ok, reply.status_code) == (False, 409)
+    assert marks(server) == {}
+
+
+@pytest.mark.parametrize(
+    ("fault", "is_ok"),
+    [
+        pytest.param(refuse(429, "TooMany", Retry_After="0"), True, id="too many: tried again"),
+        pytest.param(refuse(500, "Internal"), True, id="the server failed: tried again"),
+        pytest.param(refuse(403, "Forbidden"), False, id="not allowed"),
+    ],
+)
+async def test_a_patch_that_is_refused(
+    acting: Acting, server: FaultyServer, fault: Fault, is_ok: bool
+) -> None:
+    patch = marking(server)
+    server.faults.append(fault)
+    assert (await acting.reply(patch)).ok == is_ok
+
+
+async def test_no_object_is_patched_without_the_lease(acting: Acting, server: FaultyServer) -> None:
+    acting.may_act = lambda: False
+    assert not (await acting.reply(marking(server))).ok
+    assert server.requests == []
