@@ -11,8 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from schedviz.scheduler.framework.steps import CommandResult, CycleRecord, Effect, Move
-from schedviz.scheduler.scheduler import Output
+from schedviz.scheduler.framework.steps import CommandResult, CycleRecord, Effect, Move, Output
 from schedviz.scheduler.views import NodeView, PodView
 from schedviz.session.batch import Batch, Sink
 

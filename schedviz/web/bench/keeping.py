@@ -16,10 +16,10 @@ from typing import Protocol
 
 from django.db import connection
 
-from schedviz.scheduler.framework.steps import Bind, CycleRecord, Effect, Outcome
+from schedviz.scheduler.framework.steps import Bind, CycleRecord, Effect, Outcome, Output
 from schedviz.scheduler.framework.steps import DeletePod as Delete
 from schedviz.scheduler.framework.steps import PatchPodStatus as Patch
-from schedviz.scheduler.scheduler import Output, Scheduler
+from schedviz.scheduler.scheduler import Scheduler
 from schedviz.session import Batch
 from schedviz.session.writer import Views, Writer
 from schedviz.web import leases, records

@@ -13,12 +13,13 @@ from schedviz.scheduler.framework.steps import (
     Change,
     DeletePod,
     Effect,
+    Output,
     PatchPodStatus,
     Reply,
     Step,
 )
 from schedviz.scheduler.profile import default_profile
-from schedviz.scheduler.scheduler import Output, Scheduler
+from schedviz.scheduler.scheduler import Scheduler
 from schedviz.web.bench import workloads
 
 
