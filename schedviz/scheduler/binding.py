@@ -12,16 +12,22 @@ pkg/scheduler/schedule_one.go (v1.36); instead of a goroutine, a Binding waits f
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from schedviz.kube.objects import Node, Pod
 from schedviz.scheduler.framework.cluster_event import ActionType, ClusterEvent
-from schedviz.scheduler.framework.interface import PreBindResult
+from schedviz.scheduler.framework.interface import PreBindResult, answer, spoken
 from schedviz.scheduler.framework.listers import Listers
 from schedviz.scheduler.framework.node_info import QueuedPodInfo
-from schedviz.scheduler.framework.interface import answer, spoken
 from schedviz.scheduler.framework.runtime import Framework
-from schedviz.scheduler.framework.status import SUCCESS, Code, Error, Status, Unschedulable, fit_error
+from schedviz.scheduler.framework.status import (
+    SUCCESS,
+    Code,
+    Error,
+    Status,
+    Unschedulable,
+    fit_error,
+)
 from schedviz.scheduler.framework.steps import (
     Bind,
     CreateEvent,
@@ -91,6 +97,13 @@ class Binding:
     def record(self) -> CycleRecord:
         return self.attempt.record
 
+    def reopen(self) -> None:
+        """The record that was put out may not be written yet: go on with a copy."""
+        record = self.attempt.record
+        steps, durations = [*record.binding_steps], [*record.binding_durations]
+        again = replace(record, binding_steps=steps, binding_durations=durations)
+        self.attempt.record = again
+
     def release(self) -> None:
         """Undo Reserve."""
         self.framework.run_unreserve(self.attempt.state, self.pod, self.pod.node_name)
@@ -139,7 +152,9 @@ class Bindings:
     def take(self, uid: str) -> Binding:
         """One that is held, which is over."""
         del self._of_pod[uid]
-        return self._held.pop(uid)
+        held = self._held.pop(uid)
+        held.reopen()
+        return held
 
     def concerned(self, kind: str) -> list[Binding]:
         """Those at PreBind that a change of this kind may let go on."""

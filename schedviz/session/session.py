@@ -212,7 +212,6 @@ class Session:
             n = len(record.steps)
             record.step_durations, record.binding_durations = seconds[:n], seconds[n:]
             record.duration = time.perf_counter() - began
-            _pad(record)
         self._n_cycles += 1
         return outputs
 
@@ -220,13 +219,15 @@ class Session:
         """The step that was waiting for the world took as long as the answer did."""
         began = self._sent_at.pop(reply.effect_id, None)
         for output in outputs:
-            if isinstance(output, CycleRecord):
-                if began is not None:
-                    output.binding_durations.append(time.perf_counter() - began)
-                _pad(output)
+            if isinstance(output, CycleRecord) and began is not None:
+                _pad(output, before="Bind")
+                output.binding_durations.append(time.perf_counter() - began)
 
     def _keep(self, outputs: list[Output]) -> None:
         """To the writer, with the views of what was touched."""
+        for output in outputs:
+            if isinstance(output, CycleRecord):
+                _pad(output)
         pods, nodes = self._scheduler.drain_touched()
         if not outputs and not pods and not nodes:
             return
@@ -291,6 +292,8 @@ class Session:
         return self._failure is None and self._lease_may_act()
 
 
-def _pad(record: CycleRecord) -> None:
-    """One duration a step; what took no time of its own took none."""
-    record.binding_durations += [0.0] * (len(record.binding_steps) - len(record.binding_durations))
+def _pad(record: CycleRecord, before: str = "") -> None:
+    """One duration a step, or for those before this point; what took no time of its own took none."""
+    points = [step.point for step in record.binding_steps]
+    n = points.index(before) if before in points else len(points)
+    record.binding_durations += [0.0] * (n - len(record.binding_durations))
