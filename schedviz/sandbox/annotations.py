@@ -17,7 +17,7 @@ END_EVERY_SECONDS = "sandbox.schedviz.io/end-every-seconds"
 DENY_BINDING_SECONDS = "sandbox.schedviz.io/deny-binding-seconds"
 
 
-def seconds(pod: Object, annotation: str) -> float | None:
+def seconds_of(pod: Object, annotation: str) -> float | None:
     """None: not said, or not a span of time."""
     text = (pod["metadata"].get("annotations") or {}).get(annotation)
     try:

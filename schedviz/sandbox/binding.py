@@ -9,8 +9,8 @@ from typing import Any
 
 from schedviz.kube import matching
 from schedviz.kube.kinds import KINDS
-from schedviz.sandbox import annotations, defaults, patches, resources, validation
-from schedviz.sandbox.annotations import DENY_BINDING_SECONDS
+from schedviz.sandbox import defaults, patches, resources, validation
+from schedviz.sandbox.annotations import DENY_BINDING_SECONDS, age, seconds_of
 from schedviz.sandbox.resources import Target
 from schedviz.sandbox.status import ApiError, bad_request, conflict, invalid
 from schedviz.sandbox.storage import Object, Objects
@@ -28,7 +28,7 @@ def bind(storage: Objects, namespace: str, name: str, binding: Object) -> None:
     if not isinstance(node, str) or not node:
         raise invalid("Binding", name, "target.name: Required value")
     pod = resources.get(storage, Target(KINDS["Pod"], namespace, name))
-    if annotations.age(pod["metadata"]) < (annotations.seconds(pod, DENY_BINDING_SECONDS) or 0):
+    if age(pod["metadata"]) < (seconds_of(pod, DENY_BINDING_SECONDS) or 0):
         raise bad_request(DENIED)
     why = _refusal(pod, meta)
     if why:

@@ -15,8 +15,8 @@ import uuid
 from typing import Any
 
 from schedviz.kube.kinds import KINDS
-from schedviz.sandbox import annotations, patches, resources
-from schedviz.sandbox.annotations import END_EVERY_SECONDS, RUN_SECONDS
+from schedviz.sandbox import patches, resources
+from schedviz.sandbox.annotations import END_EVERY_SECONDS, RUN_SECONDS, age, seconds_of
 from schedviz.sandbox.defaults import condition, timestamp
 from schedviz.sandbox.resources import Target
 from schedviz.sandbox.storage import Event, Object, Storage
@@ -43,7 +43,7 @@ class Kubelet:
         for pod in self._storage.values("Pod"):
             self._look_at(pod)
         for event in self._storage.values("Event"):
-            self._owe(EVENT_SECONDS - annotations.age(event["metadata"]), "forget", event)
+            self._owe(EVENT_SECONDS - age(event["metadata"]), "forget", event)
         self._task = asyncio.create_task(self._run(), name=f"kubelet {self._storage.name}")
 
     async def stop(self) -> None:
@@ -133,11 +133,11 @@ class Kubelet:
 
 def seconds_left(pod: Object) -> float | None:
     """Seconds that the pod has yet to run; None: until it is deleted."""
-    run = annotations.seconds(pod, RUN_SECONDS)
+    run = seconds_of(pod, RUN_SECONDS)
     if run is None:
         return None
-    left = max(0.0, run - annotations.age(pod["status"], "startTime"))
-    every = annotations.seconds(pod, END_EVERY_SECONDS)
+    left = max(0.0, run - age(pod["status"], "startTime"))
+    every = seconds_of(pod, END_EVERY_SECONDS)
     return left + -(time.time() + left) % every if every else left
 
 
