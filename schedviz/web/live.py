@@ -199,7 +199,7 @@ class Feed:
         channel = await layer.new_channel()
         try:
             await layer.group_add(group, channel)
-            await self._load()
+            await self._load(is_listening=True)
             while True:
                 message = await layer.receive(channel)
                 await self._take(orjson.loads(message["frame"]))
@@ -219,10 +219,13 @@ class Feed:
         for view in self._views:
             view.note(frame, dropped)
 
-    async def _load(self) -> None:
+    async def _load(self, *, is_listening: bool = False) -> None:
+        """Reads the snapshot. To who listens already, a fresh one is as good as a frame."""
         snapshot = await database_sync_to_async(readers.board_snapshot)(self.state.session_id)
         self.state.load(snapshot)
         self.ready = True
+        if is_listening and time.time() - self.state.at < STALE_SECONDS:
+            self.state.received_at, self.state.is_live = self.state.at, True
         for view in self._views:
             view.wake(reset=True)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import time
 
 import orjson
 import pytest
@@ -115,6 +116,20 @@ async def test_silence_is_stale_and_a_frame_is_live_again(view, session, monkeyp
     await send(session, frame(12))
     while not view.state.is_live:
         await view.changes()
+
+
+async def test_a_board_that_opens_on_a_fresh_snapshot_is_live_at_once(valkey, session):
+    await change(session, heartbeat_at=time.time())
+    view = Hub().subscribe(session.pk)
+    async with asyncio.timeout(20):
+        await view.changes()
+    assert view.state.is_live
+    await view.close()
+
+
+async def test_a_board_that_opens_on_an_old_snapshot_is_stale(view, session):
+    await view.changes()
+    assert not view.state.is_live
 
 
 async def test_while_stale_the_database_is_looked_at(view, session, monkeypatch):
