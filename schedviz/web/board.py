@@ -35,6 +35,10 @@ ROWS_SHOWN = 40
 RATES_KEPT = 60
 SPARK_HEIGHT = 14
 COUNTED = re.compile(r"\d{1,9} .+?(?=, \d+ |$)")
+SHORTER = (
+    (re.compile(r'running (\w+) plugin "[^"]*": (.+)', re.DOTALL), "{0}: {1}"),
+    (re.compile(r"waiting for scheduling gates: \[(.+)\]", re.DOTALL), "{0}"),
+)
 Row = dict[str, Any]
 
 
@@ -260,14 +264,18 @@ def status_word(state: BoardState) -> str:
 
 
 def short_reason(message: str) -> str:
-    """kube-scheduler's sentence without its first half, the most frequent reason first:
-    `12 Insufficient cpu, 3 node(s) had untolerated taint(s)`."""
+    """What of kube-scheduler's sentence fits into a row, the most frequent reason first:
+    `12 Insufficient cpu, 3 node(s) had untolerated taint(s)`. The whole is in the row's title."""
+    for pattern, short in SHORTER:
+        if found := pattern.fullmatch(message):
+            return short.format(*found.groups())
     head, colon, rest = message.partition(" nodes are available: ")
     if not colon or not head.startswith("0/"):
         return message
-    counted = COUNTED.findall(rest.rstrip("."))
+    why = rest.partition(". ")[0].rstrip(".")  # what PostFilter plugins tried comes behind it
+    counted = COUNTED.findall(why)
     counted.sort(key=lambda reason: -int(reason.split(" ", 1)[0]))
-    return ", ".join(counted) or rest
+    return ", ".join(counted) or why
 
 
 def spark(values: list[float]) -> str:

@@ -188,6 +188,32 @@ def test_a_cluster_that_is_silent_is_said():
             "7 Insufficient cpu, 2 node(s) had a, b",
             id="the most frequent first",
         ),
+        pytest.param(
+            "0/9 nodes are available: 9 Insufficient cpu. no new claims to deallocate, preemption: "
+            "0/9 nodes are available: 9 No preemption victims found for incoming pod.",
+            "9 Insufficient cpu",
+            id="without what PostFilter plugins tried",
+        ),
+        pytest.param(
+            "0/2 nodes are available: 2 Insufficient example.com/gpu.",
+            "2 Insufficient example.com/gpu",
+            id="a resource with a dot in its name",
+        ),
+        pytest.param(
+            "0/2 nodes are available: pod has unbound immediate PersistentVolumeClaims. not found",
+            "pod has unbound immediate PersistentVolumeClaims",
+            id="what PreFilter said",
+        ),
+        pytest.param(
+            'running Bind plugin "DefaultBinder": no such node',
+            "Bind: no such node",
+            id="a plugin's error",
+        ),
+        pytest.param(
+            "waiting for scheduling gates: [a.example/b c]",
+            "a.example/b c",
+            id="the gates by their names",
+        ),
         pytest.param("something else", "something else", id="left as it is"),
     ],
 )
