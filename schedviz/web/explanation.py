@@ -146,16 +146,20 @@ def _more(pod: PodState, record: CycleRecord | None, now: float) -> list[str]:
         if pod.cycle:
             more.append(f"Cycle {pod.cycle} is no longer in the record.")
         return more
-    more.append(_attempt(record))
+    more.append(_attempt(pod, record))
     if record.n_ties:
         more.append(f"{record.n_ties} nodes had the best total; one of them was drawn.")
     return more
 
 
-def _attempt(record: CycleRecord) -> str:
+def _attempt(pod: PodState, record: CycleRecord) -> str:
     head = f"Attempt {record.attempt} was cycle {record.number}: "
     n_nodes = len(record.node_names)
+    if record.outcome == Outcome.BIND_FAILED:
+        return f"{head}{record.chosen} was chosen, but it could not be bound there."
     if record.outcome in (Outcome.UNSCHEDULABLE, Outcome.ERROR) or not record.chosen:
+        if record.message and record.message == pod.message:
+            return f"That was the answer of attempt {record.attempt}, cycle {record.number}."
         return f"{head}{record.message or record.outcome}"
     if record.feasible is None or record.totals is None or len(record.feasible) < 2:
         return f"{head}{record.chosen} was chosen out of {n_nodes}, the only one that passed."

@@ -6,6 +6,7 @@ words here stand beside them.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from schedviz.scheduler.framework.cluster_event import ActionType, ClusterEvent
@@ -119,26 +120,19 @@ CAUSES: dict[str, str] = {
     "PodAdd": "the pod was created",
     "PodUpdate": "the pod was changed",
     "PodDelete": "the pod was deleted",
+    "DeletedUnseen": "it was deleted while no session was running",
     "BackoffComplete": "its backoff is over",
     "UnschedulableTimeout": "it waited five minutes: tried again anyway",
     "ScheduleAttemptFailure": "the attempt failed",
     "Popped": "its turn came",
+    "PopFromBackoffQ": "nothing was active: tried before its backoff was over",
     "Assumed": "a node was chosen",
     "Bound": "the API server confirmed the binding",
     "AssignedPodAdd": "the pod turned up on a node",
     "AssignedPodDelete": "a pod left a node: room was made",
-    "AssignedPodUpdate": "a pod on a node changed",
-    "NodeAdd": "a node joined",
-    "NodeDelete": "a node left",
-    "NodeAllocatableChange": "a node's capacity changed",
-    "NodeLabelChange": "a node's labels changed",
-    "NodeTaintChange": "a node's taints changed",
-    "NodeConditionChange": "a node's condition changed",
     "Command/retry": "an operator asked for a retry",
     "Command/move": "an operator moved it",
 }
-
-
 WAKING = {
     ("Pod", ActionType.ADD): "a pod turns up on a node",
     ("Pod", ActionType.DELETE): "a pod leaves its node",
@@ -152,7 +146,25 @@ WAKING = {
     ("Node", ActionType.UPDATE_NODE_LABEL): "a node's labels change",
     ("Node", ActionType.UPDATE_NODE_TAINT): "a node's taints change",
     ("Node", ActionType.UPDATE_NODE_CONDITION): "a node's condition changes",
+    ("Node", ActionType.UPDATE_NODE_DECLARED_FEATURE): "a node's declared features change",
 }
+PAST = {
+    **{"turns": "turned", "leaves": "left", "joins": "joined", "asks": "asked", "gets": "got"},
+    **{"change": "changed", "changes": "changed", "is": "was"},
+}
+HAPPENED = {"Add": "came", "Delete": "went", "Update": "changed"}
+
+
+def cause(label: str) -> str:
+    """Why a pod moved, in words; a cluster event by kube-scheduler's label for it: `NodeUpdateNodeTaint`."""
+    if said := CAUSES.get(label):
+        return said
+    for (resource, action), words in WAKING.items():
+        for prefix in ("Assigned", "Unscheduled", "") if resource == "Pod" else ("",):
+            if label == ClusterEvent(prefix + resource, action).label:
+                return " ".join(PAST.get(word, word) for word in words.split())
+    found = re.fullmatch(r"(\w+?)(Add|Delete|Update)", label)
+    return f"a {found[1]} {HAPPENED[found[2]]}" if found else ""
 
 
 def wakes(event: ClusterEvent) -> list[str]:

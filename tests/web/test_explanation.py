@@ -116,3 +116,11 @@ def test_an_unknown_pod_or_session_is_said(session):
     people.session("other")
     with pytest.raises(CommandError, match=r"give --session \(demo, other\)"):
         call_command("explain", "team-a/pod-3")
+
+
+def test_an_answer_is_given_once(session):
+    pod = PodState.objects.filter(session=session, lane="unschedulable").first()
+    told = explain(session, pod, now=sample.NOW)
+    assert [told.sentence, *told.more].count(pod.message) <= 1
+    assert sum(pod.message.rstrip(".") in one for one in [told.sentence, *told.more]) == 1
+    assert any(f"cycle {pod.cycle}" in one for one in told.more)

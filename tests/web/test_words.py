@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from schedviz.scheduler import plugins
+from schedviz.scheduler.framework.cluster_event import ActionType, ClusterEvent
 from schedviz.scheduler.framework.interface import EXTENSION_POINTS
 from schedviz.scheduler.framework.steps import Lane
 from schedviz.web import words
@@ -56,3 +57,29 @@ def test_memory(value, said):
 def test_every_plugins_events_can_be_said(name):
     for event in plugins.IN_TREE[name]().events_to_register():
         assert all(said for said in words.wakes(event))
+
+
+@pytest.mark.parametrize(
+    ("label", "said"),
+    [
+        ("NodeUpdateNodeTaint", "a node's taints changed"),
+        ("NodeAdd", "a node joined"),
+        ("AssignedPodDelete", "a pod left a node: room was made"),
+        ("AssignedPodUpdatePodScaleDown", "a pod asked for less"),
+        ("PersistentVolumeClaimUpdate", "a PersistentVolumeClaim changed"),
+        ("StorageClassAdd", "a StorageClass came"),
+        ("PopFromBackoffQ", "nothing was active: tried before its backoff was over"),
+        ("something else", ""),
+    ],
+)
+def test_causes(label, said):
+    assert words.cause(label) == said
+
+
+@pytest.mark.parametrize("name", list(plugins.IN_TREE))
+def test_every_event_that_wakes_a_pod_can_be_said(name):
+    for event in plugins.IN_TREE[name]().events_to_register():
+        kinds = ("AssignedPod", "UnscheduledPod") if event.resource == "Pod" else (event.resource,)
+        for kind in kinds:
+            for action in (ActionType.ADD, ActionType.DELETE, ActionType.UPDATE_OTHER):
+                assert words.cause(ClusterEvent(kind, action).label)
