@@ -21,6 +21,7 @@ register.filter("ms", words.milliseconds)
 register.filter("cpu", words.cpu)
 register.filter("memory", words.memory)
 register.filter("lane_title", words.lane_title)
+register.filter("cause_words", words.cause)
 
 
 @register.filter
@@ -29,8 +30,13 @@ def point_words(point: str) -> str:
 
 
 @register.filter
-def cause_words(cause: str) -> str:
-    return words.CAUSES.get(cause, "")
+def said(place: dict[str, Any]) -> list[tuple[str, str]]:
+    """What an audit row holds, as names with words; what is empty is left out."""
+    words_of = [
+        (name.replace("_", " "), ", ".join(map(str, value)) if isinstance(value, list) else value)
+        for name, value in place.items()
+    ]
+    return [(name, str(value)) for name, value in words_of if value not in ("", None, {})]
 
 
 @register.filter

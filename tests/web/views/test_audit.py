@@ -18,6 +18,14 @@ def test_it_works(operator, session, django_assert_max_num_queries):
     assert "olga" in html
 
 
+def test_what_was_done_is_said_in_words(operator, session):
+    after = {"scheduler_names": ["a", "b"], "seed": 0, "context": ""}
+    Audit.objects.create(user="olga", action="session.create", after=after, outcome="ok")
+    html = operator.get("/audit/").content.decode()
+    assert "scheduler names: <bdi>a, b</bdi>, seed: <bdi>0</bdi>" in html
+    assert "context:" not in html
+
+
 def test_by_user(operator, session):
     Audit.objects.create(user="somebody", action="pod.retry", outcome="ok")
     assert b"pod.retry" in operator.get("/audit/", {"user": "somebody"}).content
