@@ -78,7 +78,8 @@ _owner = lru_cache(maxsize=16384)(Owner)
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class Pod(KubeObject):
-    """requests, non_zero, score_requests: see `pod_resources`; the last is what Fit's scoring counts for this pod."""
+    """requests, non_zero, score_requests: see `pod_resources`; the last is what Fit's scoring counts for this pod.
+    is_preempted: on its way out because a scheduler made room for a more important pod."""
 
     scheduler_name: str
     node_name: str
@@ -88,6 +89,7 @@ class Pod(KubeObject):
     phase: str
     nominated_node_name: str
     conditions: dict[str, str]
+    is_preempted: bool
     start_time: float | None
     requests: Requests
     non_zero: Requests
@@ -209,8 +211,18 @@ def _pod_status(raw: Mapping[str, Any]) -> dict[str, Any]:
         "phase": status.get("phase") or "Pending",
         "nominated_node_name": status.get("nominatedNodeName") or "",
         "conditions": {c["type"]: c.get("status", "") for c in status.get("conditions") or ()},
+        "is_preempted": bool(raw["metadata"].get("deletionTimestamp")) and _is_preempted(status),
         "start_time": seconds(status.get("startTime")),
     }
+
+
+def _is_preempted(status: Mapping[str, Any]) -> bool:
+    """As upstream, the first condition of this type decides."""
+    for condition in status.get("conditions") or ():
+        if condition["type"] == "DisruptionTarget":
+            told = (condition.get("status"), condition.get("reason"))
+            return told == ("True", "PreemptionByScheduler")
+    return False
 
 
 def _node_spec(raw: Mapping[str, Any]) -> dict[str, Any]:

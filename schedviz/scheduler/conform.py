@@ -11,24 +11,23 @@ from collections.abc import Generator, Iterator, Mapping
 from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from schedviz.kube import objects
 from schedviz.kube.kinds import KINDS
 from schedviz.kube.objects import Node, Other, Pod
+from schedviz.scheduler import schedule_one
 from schedviz.scheduler.cache import Cache
 from schedviz.scheduler.config import DEFAULT_SCHEDULER_NAME, features
-from schedviz.scheduler.framework.cycle_state import CycleState
-from schedviz.scheduler.framework.interface import Plugin
-from schedviz.scheduler.framework.runtime import (
-    FilterVerdict,
-    Framework,
-    PreFilterVerdict,
-    spoken,
-)
+from schedviz.scheduler.framework.filtering import FilterVerdict
+from schedviz.scheduler.framework.interface import Plugin, spoken
+from schedviz.scheduler.framework.runtime import Framework, PreFilterVerdict
 from schedviz.scheduler.framework.snapshot import Snapshot
-from schedviz.scheduler.framework.status import Status
-from schedviz.scheduler.framework.steps import Step
+from schedviz.scheduler.framework.status import SUCCESS, Status
+from schedviz.scheduler.framework.steps import CycleRecord, Outcome, PodRef, Preemption, Step
 from schedviz.scheduler.profile import configured_profiles
+from schedviz.scheduler.queue.nominator import Nominator
+from schedviz.scheduler.schedule_one import Attempt
 
 T = TypeVar("T")
 Answer = dict[str, Any]
@@ -44,7 +43,7 @@ class Trial:
         for raw in (*raws, target):
             _apply_api_defaults(raw, raws)
         self.pod = _parsed(target, Pod)
-        self.pending: list[Pod] = []
+        nominator = Nominator()
         cache = Cache()
         for raw in sorted(raws, key=_name):
             if raw["kind"] == "Node":
@@ -53,20 +52,21 @@ class Trial:
                 cache.listers.replace(None, _parsed(raw, Other))
         for raw in sorted(raws, key=_name):
             if raw["kind"] == "Pod":
-                self._take(_parsed(raw, Pod), cache)
+                self._take(_parsed(raw, Pod), cache, nominator)
         self.nodes: Snapshot = cache.update_snapshot()
         profiles = configured_profiles(
             case.get("config"), features=features(case.get("featureGates"))
         )
         self.framework: Framework = profiles[self.pod.scheduler_name or DEFAULT_SCHEDULER_NAME]
+        self.framework.nominated = nominator.by_node
 
-    def _take(self, pod: Pod, cache: Cache) -> None:
+    def _take(self, pod: Pod, cache: Cache, nominator: Nominator) -> None:
         if pod.is_terminal or pod.uid == self.pod.uid:
             return
         if pod.node_name:
             cache.add_pod(pod)
         else:
-            self.pending.append(pod)
+            nominator.add(pod)
 
 
 def _name(raw: Mapping[str, Any]) -> tuple[str, str]:
@@ -107,7 +107,13 @@ def answer(case: Mapping[str, Any]) -> Answer:
     """What our framework says of the case, in the form of its "expect"."""
     trial = Trial(case)
     framework, nodes, pod = trial.framework, trial.nodes, trial.pod
-    state = CycleState()
+    record = CycleRecord(1, PodRef.of(pod), 1, pod.priority, pod.scheduler_name, 0.0, nodes.names)
+    cycle = schedule_one.scheduling_cycle(framework, pod, nodes, record=record, rng=framework.rng)
+    _, attempt = _drained(cycle)
+    if not len(nodes):  # no pod is tried then; a case says nevertheless what PreFilter would say
+        steps, attempt.before = _drained(framework.run_pre_filter(attempt.state, pod, nodes))
+        record.steps += steps
+    is_error = record.outcome is Outcome.ERROR
     said: Answer = {
         "order": {p: [one.name for one in _plugins(framework, p)] for p in SHOWN_POINTS},
         "preEnqueue": {
@@ -117,18 +123,21 @@ def answer(case: Mapping[str, Any]) -> Answer:
         "weights": {
             one.name: framework.weights.get(one.name, 1) for one in _plugins(framework, "score")
         },
+        "preFilter": _pre_filter(attempt),
+        "filter": {},
+        "firstFailure": {},
+        "feasible": [],
+        **_scores(trial, attempt),
+        "message": None if is_error else record.message or None,
+        "postFilter": _post_filter(attempt, nodes),
+        "error": record.message if is_error else None,
     }
-    steps, before = _drained(framework.run_pre_filter(state, pod, nodes))
-    said["preFilter"] = _pre_filter(steps, before)
-    said.update({key: {} for key in ("filter", "firstFailure", "preScore", "score", "normalized")})
-    said.update(feasible=[], total={}, best=[])
-    if before.status.is_success:
-        _, verdict = _drained(framework.run_filter(state, pod, nodes, only=before.node_names))
-        said["filter"] = dict(_by_node(nodes, verdict))
-        said["firstFailure"] = dict(_first_failures(nodes, verdict))
-        said["feasible"] = [nodes.names[int(row)] for row in verdict.feasible]
-        if len(verdict.feasible):
-            said.update(_scores(framework, state, pod, nodes, verdict))
+    if attempt.before is not None and attempt.verdict is not None:
+        names = attempt.before.node_names
+        rows = [row for row, name in enumerate(nodes.names) if names is None or name in names]
+        said["filter"] = {nodes.names[row]: _alone(attempt.verdict, row) for row in rows}
+        said["firstFailure"] = {nodes.names[row]: _first(attempt.verdict, row) for row in rows}
+        said["feasible"] = [nodes.names[int(row)] for row in attempt.verdict.feasible]
     return said
 
 
@@ -153,7 +162,9 @@ def _blamed(status: Status) -> Answer:
     return {"plugin": status.plugin, **_told(status)}
 
 
-def _pre_filter(steps: list[Step], before: PreFilterVerdict) -> Answer:
+def _pre_filter(attempt: Attempt) -> Answer:
+    before = attempt.before or PreFilterVerdict(SUCCESS)
+    steps = [step for step in attempt.record.steps if step.point == "PreFilter"]
     return {
         "statuses": {step.plugin: _told(step.status) for step in steps},
         "nodeNames": None if before.node_names is None else sorted(before.node_names),
@@ -161,52 +172,92 @@ def _pre_filter(steps: list[Step], before: PreFilterVerdict) -> Answer:
     }
 
 
-def _by_node(nodes: Snapshot, verdict: FilterVerdict) -> Iterator[tuple[str, Answer]]:
-    for row, name in enumerate(nodes.names):
-        if verdict.first_failure[row] != -2:
-            yield (
-                name,
-                {
-                    step.plugin: _told(step.nodes.status(row))
-                    for step in verdict.steps
-                    if step.nodes is not None
-                },
-            )
+def _alone(verdict: FilterVerdict, row: int) -> Answer:
+    """What each filter says of the node, nominated pods left out."""
+    said = {}
+    for number, step in enumerate(verdict.steps):
+        if step.nodes is not None:
+            is_other = row in verdict.alone and verdict.first_failure[row] == number
+            said[step.plugin] = _told(verdict.alone[row] if is_other else step.nodes.status(row))
+    return said
 
 
-def _first_failures(nodes: Snapshot, verdict: FilterVerdict) -> Iterator[tuple[str, Answer | None]]:
-    for row, name in enumerate(nodes.names):
-        number = int(verdict.first_failure[row])
-        step = verdict.steps[number] if number >= 0 else None
-        if number != -2:
-            yield (
-                name,
-                None
-                if step is None or step.nodes is None
-                else _blamed(step.nodes.status(row).by(step.plugin)),
-            )
+def _first(verdict: FilterVerdict, row: int) -> Answer | None:
+    number = int(verdict.first_failure[row])
+    step = verdict.steps[number] if number >= 0 else None
+    if step is None or step.nodes is None:
+        return None
+    return _blamed(step.nodes.status(row).by(step.plugin))
 
 
-def _scores(
-    framework: Framework, state: CycleState, pod: Pod, nodes: Snapshot, verdict: FilterVerdict
-) -> Answer:
-    names = [nodes.names[int(row)] for row in verdict.feasible]
-    pre_steps, status = _drained(framework.run_pre_score(state, pod, nodes, verdict.feasible))
-    said: Answer = {"preScore": {step.plugin: _told(step.status) for step in pre_steps}}
-    if not status.is_success:
+def _scores(trial: Trial, attempt: Attempt) -> Answer:
+    """All about scoring; done here for a single feasible node, for which a cycle has no need of it."""
+    said: Answer = {"preScore": {}, "score": {}, "normalized": {}, "total": {}, "best": []}
+    verdict, record = attempt.verdict, attempt.record
+    if verdict is None or verdict.error is not None or not len(verdict.feasible):
         return said
-    steps, (status, totals) = _drained(framework.run_score(state, pod, nodes, verdict.feasible))
-    if not framework.points["Score"]:
-        totals = np.ones(len(names), dtype=np.int64)
-    raw: dict[str, Any] = {}
-    normalized: dict[str, Any] = {}
+    names = [trial.nodes.names[int(row)] for row in verdict.feasible]
+    steps, totals = record.steps, record.totals
+    if len(names) == 1:
+        steps, totals = _scored_alone(trial, attempt, verdict)
     for step in steps:
-        if step.scores is not None:
-            raw[step.plugin] = dict(zip(names, step.scores.raw.tolist(), strict=True))
-            normalized[step.plugin] = dict(zip(names, step.scores.normalized.tolist(), strict=True))
-    total = dict(zip(names, totals.tolist(), strict=True))
-    best = [name for name, n in total.items() if n == max(total.values())]
-    return {**said, "score": raw, "normalized": normalized, "total": total, "best": best}
+        if step.point == "PreScore":
+            said["preScore"][step.plugin] = _told(step.status)
+        elif step.scores is not None:
+            pairs = (step.scores.raw.tolist(), step.scores.normalized.tolist())
+            said["score"][step.plugin] = dict(zip(names, pairs[0], strict=True))
+            said["normalized"][step.plugin] = dict(zip(names, pairs[1], strict=True))
+    if totals is not None:
+        said["total"] = dict(zip(names, totals.tolist(), strict=True))
+        best = totals.max()
+        said["best"] = [name for name, total in said["total"].items() if total == best]
+    return said
+
+
+def _scored_alone(
+    trial: Trial, attempt: Attempt, verdict: FilterVerdict
+) -> tuple[list[Step], NDArray[np.int64] | None]:
+    framework, nodes, rows = trial.framework, trial.nodes, verdict.feasible
+    steps, status = _drained(framework.run_pre_score(attempt.state, trial.pod, nodes, rows))
+    if not status.is_success:
+        return steps, None
+    more, (status, totals) = _drained(framework.run_score(attempt.state, trial.pod, nodes, rows))
+    if not status.is_success:
+        return steps + more, None
+    is_scored = bool(framework.points["Score"])
+    return steps + more, totals if is_scored else np.ones(1, dtype=np.int64)
+
+
+def _post_filter(attempt: Attempt, nodes: Snapshot) -> Answer | None:
+    after = attempt.after
+    if after is None:
+        return None
+    told = after.preemption or Preemption(0)
+    name = after.nominated_node_name
+    return {
+        **_told(after.status),
+        "nominating": "none" if name is None else "set" if name else "clear",
+        "nominatedNode": name or None,
+        "victims": sorted(victim.key for victim in after.victims),
+        "candidates": {
+            one.node_name: {
+                "victims": sorted(one.victims),
+                "pdbViolations": one.n_pdb_violations,
+            }
+            for one in told.candidates
+        },
+        "ties": sorted(told.ties),
+    }
+
+
+def judge(case: Mapping[str, Any]) -> list[str]:
+    """Every place where our answer is not the expected one. Between candidates that tie, chance may choose either."""
+    expected, actual = case["expect"], answer(case)
+    meant, ours = expected.get("postFilter"), actual["postFilter"]
+    if meant and ours and meant.get("nominatedNode") in ours["ties"]:
+        ours["nominatedNode"] = meant["nominatedNode"]
+        ours["victims"] = ours["candidates"][meant["nominatedNode"]]["victims"]
+    return list(differences(expected, actual))
 
 
 def differences(expected: Any, actual: Any, at: str = "") -> Iterator[str]:

@@ -6,6 +6,7 @@ header and small-dtype arrays; node names are not in it (a NodeSet keeps them on
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import hashlib
 from collections.abc import Iterable
@@ -17,7 +18,15 @@ import zstandard
 from numpy.typing import NDArray
 
 from schedviz.scheduler.framework.status import Code, NodeStatuses, Status
-from schedviz.scheduler.framework.steps import CycleRecord, Outcome, PodRef, Scores, Step
+from schedviz.scheduler.framework.steps import (
+    Candidate,
+    CycleRecord,
+    Outcome,
+    PodRef,
+    Preemption,
+    Scores,
+    Step,
+)
 
 VERSION = 1
 ZSTD_LEVEL = 1
@@ -46,6 +55,7 @@ def encode(record: CycleRecord) -> tuple[dict[str, Any], bytes]:
     summary |= {
         "v": VERSION,
         "pod": [record.pod.namespace, record.pod.name, record.pod.uid, record.pod.resource_version],
+        "nominated_there": {node: list(pods) for node, pods in record.nominated_there.items()},
         "duration": record.duration,
         "steps": [_step_summary(step) for step in record.steps],
         "seconds": record.step_durations,
@@ -76,6 +86,7 @@ def decode(summary: dict[str, Any], blob: bytes | None, node_names: tuple[str, .
         binding_steps=[_step(one) for one in summary["binding"]],
         outcome=Outcome(summary["outcome"]),
         message=summary["message"],
+        nominated_there={node: tuple(pods) for node, pods in summary["nominated_there"].items()},
         duration=summary["duration"],
         step_durations=list(summary["seconds"]),
         binding_durations=list(summary["binding_seconds"]),
@@ -174,6 +185,10 @@ class _Columns:
                 "normalized": None if plain else self._add(scores.normalized),
                 "weight": scores.weight,
             }
+        if step.preemption is not None:
+            told = step.preemption
+            candidates = [dataclasses.astuple(one) for one in told.candidates]
+            return {"preemption": [told.n_tried, candidates, told.ties, told.chosen]}
         return None
 
 
@@ -231,6 +246,9 @@ def _unpack(record: CycleRecord, blob: bytes) -> None:
         if "table" in one:
             step.nodes = _node_statuses(one, arrays)
             continue
+        if "preemption" in one:
+            step.preemption = _preemption(*one["preemption"])
+            continue
         raw = column(one["raw"], np.int64)
         rows = record.feasible if one["rows"] is None else column(one["rows"], np.intp)
         normalized = raw if one["normalized"] is None else column(one["normalized"], np.int64)
@@ -239,6 +257,13 @@ def _unpack(record: CycleRecord, blob: bytes) -> None:
         step.scores = Scores(rows, raw, normalized, one["weight"])
     derived = header["totals"] == DERIVED
     record.totals = _summed(record) if derived else column(header["totals"], np.int64)
+
+
+def _preemption(
+    n_tried: int, candidates: list[list[Any]], ties: list[str], chosen: str
+) -> Preemption:
+    made = (Candidate(name, tuple(victims), *rest) for name, victims, *rest in candidates)
+    return Preemption(n_tried, tuple(made), tuple(ties), chosen)
 
 
 def _node_statuses(one: dict[str, Any], arrays: list[NDArray[Any]]) -> NodeStatuses:

@@ -8,7 +8,7 @@ is whole) and upstream's goroutines (the binding cycle waits in `scheduler` for 
 from __future__ import annotations
 
 import copy
-from collections.abc import Generator, Mapping
+from collections.abc import Generator
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -17,9 +17,12 @@ from numpy.typing import NDArray
 
 from schedviz.kube.objects import Pod
 from schedviz.scheduler.framework.cycle_state import CycleState
-from schedviz.scheduler.framework.runtime import FilterVerdict, Framework, PreFilterVerdict
+from schedviz.scheduler.framework.filtering import FilterVerdict
+from schedviz.scheduler.framework.interface import PostFilterResult
+from schedviz.scheduler.framework.rng import Rng
+from schedviz.scheduler.framework.runtime import Framework, PreFilterVerdict
 from schedviz.scheduler.framework.snapshot import Snapshot
-from schedviz.scheduler.framework.status import Status
+from schedviz.scheduler.framework.status import Status, fit_error
 from schedviz.scheduler.framework.steps import CycleRecord, Outcome, Step
 
 T = TypeVar("T")
@@ -28,31 +31,19 @@ ERROR_WORDS = {
     "Filter": 'running "{plugin}" filter plugin: {message}',
     "Score": 'running Score plugins: plugin "{plugin}" failed with: {message}',
 }
-_MASK = (1 << 64) - 1
-
-
-class Rng:
-    """splitmix64: a small seeded generator, so that the same inputs choose the same nodes."""
-
-    def __init__(self, seed: int) -> None:
-        self._state = seed & _MASK
-
-    def below(self, n: int) -> int:
-        """A number in [0, n)."""
-        self._state = (self._state + 0x9E3779B97F4A7C15) & _MASK
-        z = self._state
-        z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & _MASK
-        z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & _MASK
-        return ((z ^ (z >> 31)) * n) >> 64 if n >> 32 else (z ^ (z >> 31)) % n
 
 
 @dataclass(slots=True)
 class Attempt:
     """What a scheduling cycle has to say when it closes. chosen "": none; then `unschedulable_plugins` says who
-    refused (empty: an error) and `record.message` why."""
+    refused (empty: an error) and `record.message` why. before, verdict, after: what PreFilter, Filter and PostFilter
+    came to, as far as they ran."""
 
     record: CycleRecord
     state: CycleState = field(default_factory=CycleState)
+    before: PreFilterVerdict | None = None
+    verdict: FilterVerdict | None = None
+    after: PostFilterResult | None = None
     chosen: str = ""
     unschedulable_plugins: set[str] = field(default_factory=set)
 
@@ -77,12 +68,18 @@ def scheduling_cycle(
         record.outcome, record.message = Outcome.UNSCHEDULABLE, NO_NODES
         return attempt
     before = yield from kept(framework.run_pre_filter(attempt.state, pod, nodes), record.steps)
+    attempt.before = before
     if not before.status.is_success:
         return (yield from _refused(framework, attempt, pod, nodes, before=before))
     verdict = yield from kept(
         framework.run_filter(attempt.state, pod, nodes, only=before.node_names), record.steps
     )
+    attempt.verdict = verdict
     record.first_failure, record.feasible = verdict.first_failure, verdict.feasible
+    record.nominated_there = {
+        nodes.names[row]: tuple(other.key for other in beside)
+        for row, beside in verdict.beside.items()
+    }
     if verdict.error is not None:
         return _failed(attempt, "Filter", verdict.error)
     if not len(verdict.feasible):
@@ -143,7 +140,10 @@ def _refused(
         return _failed(attempt, "PreFilter", before.status)
     if verdict is None:
         verdict = FilterVerdict(
-            np.full(len(nodes), -2, dtype=np.int16), np.zeros(0, dtype=np.intp), []
+            np.full(len(nodes), -2, dtype=np.int16),
+            np.zeros(0, dtype=np.intp),
+            [],
+            unfiltered=before.status.code,
         )
         record.feasible = verdict.feasible
         attempt.unschedulable_plugins = {*before.by, before.status.plugin} - {""}
@@ -156,6 +156,7 @@ def _refused(
     after = yield from kept(
         framework.run_post_filter(attempt.state, pod, nodes, verdict), record.steps
     )
+    attempt.after = after
     if after is not None:
         record.nominated_node_name = after.nominated_node_name or ""
         if after.status.message:
@@ -174,12 +175,6 @@ def _failed(attempt: Attempt, point: str, status: Status) -> Attempt:
         else status.message
     )
     return attempt
-
-
-def fit_error(n_nodes: int, counts: Mapping[str, int]) -> str:
-    """Upstream's FitError: "<count> <reason>", sorted as strings with the count."""
-    reasons = ", ".join(sorted(f"{n} {reason}" for reason, n in counts.items()))
-    return f"0/{n_nodes} nodes are available:{' ' + reasons if reasons else ''}."
 
 
 def _rejectors(verdict: FilterVerdict, before: PreFilterVerdict) -> set[str]:

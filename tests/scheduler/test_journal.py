@@ -10,13 +10,38 @@ from hypothesis import strategies as st
 
 from schedviz.scheduler import journal
 from schedviz.scheduler.framework.status import Code, NodeStatuses, Status
-from schedviz.scheduler.framework.steps import CycleRecord, Outcome, PodRef, Scores, Step
+from schedviz.scheduler.framework.steps import (
+    Candidate,
+    CycleRecord,
+    Outcome,
+    PodRef,
+    Preemption,
+    Scores,
+    Step,
+)
 
 WORDS = st.text(max_size=8)
 STATUSES = st.builds(
     Status, st.sampled_from(Code), st.lists(WORDS, max_size=2).map(tuple), st.just("P")
 )
 NUMBERS = st.one_of(st.integers(-3, 3), st.integers(-(2**62), 2**62))
+
+CANDIDATES = st.builds(
+    Candidate,
+    WORDS,
+    st.lists(WORDS, min_size=1, max_size=2).map(tuple),
+    st.integers(0, 3),
+    st.integers(-(2**31), 2**31 - 1),
+    st.integers(0, 2**40),
+    st.none() | st.floats(0, 2**33),
+)
+PREEMPTIONS = st.none() | st.builds(
+    Preemption,
+    st.integers(0, 9),
+    st.lists(CANDIDATES, max_size=2).map(tuple),
+    st.lists(WORDS, max_size=2).map(tuple),
+    WORDS,
+)
 
 
 def column(draw, n: int, numbers=NUMBERS) -> np.ndarray:
@@ -52,6 +77,7 @@ def records(draw) -> CycleRecord:
     steps = [
         Step("PreFilter", "P", draw(STATUSES), node_names=draw(st.none() | st.just(("n0", "n1")))),
         Step("Filter", "P", draw(STATUSES), nodes=draw(node_statuses(n))),
+        Step("PostFilter", "D", draw(STATUSES), preemption=draw(PREEMPTIONS)),
         *(
             Step("Score", f"S{number}", draw(STATUSES), scores=one)
             for number, one in enumerate(scores)
@@ -75,6 +101,7 @@ def records(draw) -> CycleRecord:
         nominated_node_name=draw(WORDS),
         outcome=draw(st.sampled_from(Outcome)),
         message=draw(WORDS),
+        nominated_there=draw(st.dictionaries(WORDS, st.just(("d/p",)), max_size=2)),
         step_durations=[0.001] * len(steps),
         binding_durations=[0.5],
         duration=0.25,
@@ -92,6 +119,7 @@ def assert_same_columns(read: CycleRecord, written: CycleRecord) -> None:
         assert same(getattr(read, name), getattr(written, name)), name
     for one, other in zip(read.steps, written.steps, strict=True):
         assert one.nodes == other.nodes
+        assert one.preemption == other.preemption
         assert (one.scores is None) == (other.scores is None)
         if one.scores is not None and other.scores is not None:
             assert one.scores.weight == other.scores.weight
@@ -105,7 +133,15 @@ def read_back(written: CycleRecord) -> CycleRecord:
 
 
 SAID = ("number", "pod", "attempt", "priority", "scheduler_name", "started_at", "node_names")
-SAID += ("chosen", "n_ties", "nominated_node_name", "outcome", "message", "duration")
+SAID += (
+    "chosen",
+    "n_ties",
+    "nominated_node_name",
+    "outcome",
+    "message",
+    "nominated_there",
+    "duration",
+)
 SAID += ("step_durations", "binding_durations")
 
 

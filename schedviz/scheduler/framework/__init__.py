@@ -8,7 +8,9 @@ from schedviz.scheduler.framework.interface import (
     PermitResult,
     Plugin,
     PostFilterResult,
+    PreBindResult,
     PreFilterResult,
+    Reads,
     default_normalize_score,
 )
 from schedviz.scheduler.framework.node_info import NodeInfo, QueuedPodInfo
@@ -38,8 +40,10 @@ __all__ = [
     "PermitResult",
     "Plugin",
     "PostFilterResult",
+    "PreBindResult",
     "PreFilterResult",
     "QueuedPodInfo",
+    "Reads",
     "RowMemo",
     "Skip",
     "Snapshot",

@@ -29,3 +29,14 @@ class CycleState:
 
     def get(self, key: str) -> Any | None:
         return self._values.get(key)
+
+    def at(self, row: int) -> CycleState:
+        """What was left about one node, to be changed freely: for a trial of that node (see `node_trial`). A value
+        with columns over nodes, or one that `add_pod` changes, has a method `at` of its own; others are shared."""
+        other = CycleState()
+        other._values = {
+            key: value.at(row) if hasattr(value, "at") else value
+            for key, value in self._values.items()
+        }
+        other.skip_filter, other.skip_score = self.skip_filter, self.skip_score
+        return other

@@ -8,19 +8,27 @@ A plugin is a class with one method named as an extension point; plugins of the 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable
+import enum
+from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from schedviz.kube.objects import Pod
+from schedviz.kube.objects import Node, Pod
 from schedviz.scheduler.framework.cluster_event import ClusterEvent
 from schedviz.scheduler.framework.cycle_state import CycleState
+from schedviz.scheduler.framework.listers import Listers
 from schedviz.scheduler.framework.node_info import NodeInfo
+from schedviz.scheduler.framework.rng import Rng
 from schedviz.scheduler.framework.snapshot import Snapshot
-from schedviz.scheduler.framework.status import NodeStatuses, Status
+from schedviz.scheduler.framework.status import SUCCESS, Error, NodeStatuses, Status
+from schedviz.scheduler.framework.steps import PatchObject, Preemption
+
+if TYPE_CHECKING:
+    from schedviz.scheduler.framework.filtering import FilterVerdict
+    from schedviz.scheduler.framework.trials import NodeTrial, RoomTrial
 
 # Upstream's extension points in the order in which a pod meets them -> the method that makes a class a plugin there.
 EXTENSION_POINTS: dict[str, str] = {
@@ -64,10 +72,13 @@ class PreFilterResult:
 
 @dataclass(frozen=True, slots=True)
 class PostFilterResult:
-    """status: SUCCESS when something was made possible. nominated_node_name: None leaves it, "" clears it."""
+    """status: SUCCESS when something was made possible. nominated_node_name: None leaves it, "" clears it.
+    victims: pods that must go from there; preemption: how they were chosen, for the record."""
 
     status: Status
     nominated_node_name: str | None = None
+    victims: tuple[Pod, ...] = ()
+    preemption: Preemption | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +87,51 @@ class PermitResult:
 
     status: Status
     timeout_seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class PreBindResult:
+    """The pod may be bound only when the world has done something, and told of it.
+
+    actions: carried out one after the other, each when the one before was; a refusal by the API server is the plugin's
+    error. Then `until(listers, node)` is asked, and again whenever an object of one of `kinds` changes: None is "not
+    yet", a Status is the plugin's answer. listers: as the watch tells; node: the pod's, None when it is gone.
+    timed_out: the answer when `timeout_seconds` have passed since the actions were done.
+    A plugin that has nothing to ask answers with a Status or None, as at any other point.
+    """
+
+    actions: tuple[PatchObject, ...]
+    until: Callable[[Listers, Node | None], Status | None]
+    kinds: frozenset[str]
+    timeout_seconds: float
+    timed_out: Status
+
+
+class Reads(enum.Enum):
+    """What of a node a filter looks at. NODE: only what the Node object and the pod say. SUMS: also how many pods are
+    there and what they request in all, and more of it never helps. PODS: anything."""
+
+    NODE = enum.auto()
+    SUMS = enum.auto()
+    PODS = enum.auto()
+
+
+class Handle(Protocol):
+    """What a plugin may ask of the framework that runs it."""
+
+    nominated: Mapping[str, Mapping[str, Pod]]
+    """node name -> uid -> pending pods that are nominated to it."""
+    preempting: Container[str]
+    """Uids of pods whose victims are being asked to go."""
+    rng: Rng
+
+    def node_trial(
+        self, state: CycleState, pod: Pod, nodes: Snapshot, row: int, verdict: FilterVerdict
+    ) -> NodeTrial: ...
+
+    def room_trial(
+        self, state: CycleState, pod: Pod, nodes: Snapshot, verdict: FilterVerdict
+    ) -> RoomTrial | None: ...
 
 
 class Plugin:
@@ -88,6 +144,9 @@ class Plugin:
     Args: ClassVar[type[Any] | None] = None
     features: frozenset[str] = frozenset()
     """Names of the feature gates that are on; set by whoever builds the profile."""
+    filter_reads: ClassVar[Reads] = Reads.PODS
+    handle: Handle
+    """Set by the framework that runs the plugin."""
 
     def __init__(self, args: Any = None) -> None:
         self.args = args if args is not None or self.Args is None else self.Args()
@@ -113,6 +172,30 @@ class Plugin:
                 )
             if one in cls.__dict__:
                 setattr(cls, every, lift(cls.__dict__[one]))
+
+
+def answer(plugin: Plugin, call: Callable[..., Any], *args: Any) -> Any:
+    """What the plugin says; whatever it raises becomes a Status with the plugin's name and the words."""
+    try:
+        return call(*args)
+    except (
+        Exception
+    ) as error:  # a plugin is anybody's code: its fault is its cycle's error, never the session's
+        words = str(error.args[0]) if isinstance(error, KeyError) and error.args else str(error)
+        return Error(
+            f"{type(error).__name__}: {words}" if not isinstance(error, KeyError) else words
+        ).by(plugin.name)
+
+
+def spoken(plugin: Plugin, said: Any) -> Status:
+    """None is success; anything that is no Status is the plugin's mistake."""
+    if said is None:
+        return SUCCESS.by(plugin.name)
+    if isinstance(said, Status):
+        return said.by(plugin.name)
+    return Error(f"answered with {type(said).__name__} where a Status or None was expected").by(
+        plugin.name
+    )
 
 
 def points_of(plugin: Plugin) -> tuple[str, ...]:

@@ -1,14 +1,13 @@
 """Runs one profile's plugins, extension point by extension point, and yields a Step whenever one has spoken.
 
 Built by `profile`, driven by `schedule_one` (`verdict = yield from framework.run_filter(...)`). Mirrors
-pkg/scheduler/framework/runtime/framework.go (v1.36). What differs on purpose: every filter is evaluated on every node,
-and the first failure of each node is kept beside, so that the record can say what else would fail.
+pkg/scheduler/framework/runtime/framework.go (v1.36). The filters have a module of their own: `filtering`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Generator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,13 +15,17 @@ from numpy.typing import NDArray
 
 from schedviz.kube.objects import Pod
 from schedviz.scheduler.framework.cycle_state import CycleState
+from schedviz.scheduler.framework.filtering import Filters, FilterVerdict
 from schedviz.scheduler.framework.interface import (
     EXTENSION_POINTS,
     PermitResult,
     Plugin,
     PostFilterResult,
+    PreBindResult,
     PreFilterResult,
     Rows,
+    answer,
+    spoken,
 )
 from schedviz.scheduler.framework.node_info import QueuedPodInfo
 from schedviz.scheduler.framework.snapshot import Snapshot
@@ -30,7 +33,6 @@ from schedviz.scheduler.framework.status import (
     SUCCESS,
     Code,
     Error,
-    NodeStatuses,
     Status,
     UnschedulableAndUnresolvable,
 )
@@ -47,17 +49,6 @@ class PreFilterVerdict:
 
 
 @dataclass(slots=True)
-class FilterVerdict:
-    """first_failure int16 [node]: number of the Filter step that rejected the node first, -1 none, -2 not filtered.
-    feasible: rows. failed: the statuses of rejected nodes by row. error: a filter that went wrong."""
-
-    first_failure: NDArray[np.int16]
-    feasible: Rows
-    steps: list[Step]
-    error: Status | None = None
-
-
-@dataclass(slots=True)
 class BindVerdict:
     """Either an action for the world, or how binding ended without one."""
 
@@ -66,31 +57,16 @@ class BindVerdict:
     plugin: str = ""
 
 
-def answer(plugin: Plugin, call: Callable[..., Any], *args: Any) -> Any:
-    """What the plugin says; whatever it raises becomes a Status with the plugin's name and the words."""
-    try:
-        return call(*args)
-    except (
-        Exception
-    ) as error:  # a plugin is anybody's code: its fault is its cycle's error, never the session's
-        words = str(error.args[0]) if isinstance(error, KeyError) and error.args else str(error)
-        return Error(
-            f"{type(error).__name__}: {words}" if not isinstance(error, KeyError) else words
-        ).by(plugin.name)
+@dataclass(slots=True)
+class PreBindVerdict:
+    """awaited: what `plugin` waits for before the others are asked; None: all have spoken, or one refused."""
+
+    status: Status
+    awaited: PreBindResult | None = None
+    plugin: str = ""
 
 
-def spoken(plugin: Plugin, said: Any) -> Status:
-    """None is success; anything that is no Status is the plugin's mistake."""
-    if said is None:
-        return SUCCESS.by(plugin.name)
-    if isinstance(said, Status):
-        return said.by(plugin.name)
-    return Error(f"answered with {type(said).__name__} where a Status or None was expected").by(
-        plugin.name
-    )
-
-
-class Framework:
+class Framework(Filters):
     """One profile. `points`: plugins by extension point, in the order they run; `weights`: of score plugins."""
 
     def __init__(
@@ -102,14 +78,15 @@ class Framework:
         points: Mapping[str, Sequence[str]] | None = None,
     ) -> None:
         self.scheduler_name = scheduler_name
-        self.plugins = {plugin.name: plugin for plugin in plugins}
         self.weights = dict(weights)
-        self.points: dict[str, tuple[Plugin, ...]] = {}
+        by_name = {plugin.name: plugin for plugin in plugins}
+        at: dict[str, tuple[Plugin, ...]] = {}
         for point, method in EXTENSION_POINTS.items():
             if points is None:
-                self.points[point] = tuple(plugin for plugin in plugins if hasattr(plugin, method))
+                at[point] = tuple(plugin for plugin in plugins if hasattr(plugin, method))
             else:
-                self.points[point] = tuple(self.plugins[name] for name in points.get(point, ()))
+                at[point] = tuple(by_name[name] for name in points.get(point, ()))
+        super().__init__(by_name, at)
         if len(self.points["QueueSort"]) != 1:
             raise ValueError(f"profile {scheduler_name!r}: exactly one queue sort plugin is needed")
         self._queue_sort: Any = self.points["QueueSort"][0]
@@ -158,46 +135,12 @@ class Framework:
                     return PreFilterVerdict(_no_common_node(by), by=tuple(sorted(by)))
         return PreFilterVerdict(rejected or SUCCESS, names, tuple(sorted(by)))
 
-    def run_filter(
-        self,
-        state: CycleState,
-        pod: Pod,
-        nodes: Snapshot,
-        *,
-        only: frozenset[str] | None = None,
-    ) -> Generator[Step, None, FilterVerdict]:
-        """Every filter that PreFilter did not skip, on every node; nodes outside `only` are not counted."""
-        first = np.full(len(nodes), -1, dtype=np.int16)
-        if only is not None:
-            first[:] = -2
-            first[[nodes.rows[name] for name in only if name in nodes.rows]] = -1
-        steps: list[Step] = []
-        for plugin in self.points["Filter"]:
-            if plugin.name in state.skip_filter:
-                continue
-            said = answer(plugin, plugin.filter_nodes, state, pod, nodes)  # type: ignore[attr-defined]
-            if not isinstance(said, NodeStatuses):
-                status = spoken(
-                    plugin, said if isinstance(said, Status) else Error("gave no NodeStatuses")
-                )
-                yield Step("Filter", plugin.name, status)
-                return FilterVerdict(first, np.zeros(0, dtype=np.intp), steps, error=status)
-            fresh = (said.codes != 0) & (first == -1)
-            first[fresh] = len(steps)
-            step = Step("Filter", plugin.name, _of_nodes(plugin, said), nodes=said)
-            steps.append(step)
-            yield step
-        verdict = FilterVerdict(first, np.flatnonzero(first == -1), steps)
-        verdict.error = _first_error(verdict)
-        return verdict
-
     def run_post_filter(
         self, state: CycleState, pod: Pod, nodes: Snapshot, verdict: FilterVerdict
     ) -> Generator[Step, None, PostFilterResult | None]:
-        """None without plugins. The first success ends it; reasons of the others add up."""
+        """None without plugins. A success, an error and "unresolvable" end it; otherwise reasons add up."""
         reasons: tuple[str, ...] = ()
         nominated: str | None = None
-        unresolvable = False
         for plugin in self.points["PostFilter"]:
             said = answer(plugin, plugin.post_filter, state, pod, nodes, verdict)  # type: ignore[attr-defined]
             result = (
@@ -206,17 +149,17 @@ class Framework:
                 else PostFilterResult(spoken(plugin, said))
             )
             status = result.status.by(plugin.name)
-            yield Step("PostFilter", plugin.name, status)
+            yield Step("PostFilter", plugin.name, status, preemption=result.preemption)
+            if status.is_success or status.code is Code.UNSCHEDULABLE_AND_UNRESOLVABLE:
+                return replace(result, status=status)
+            if not status.is_rejected:
+                return PostFilterResult(status)
             if result.nominated_node_name is not None:
                 nominated = result.nominated_node_name
-            if status.is_success or not status.is_rejected:
-                return PostFilterResult(status, nominated)
-            unresolvable = unresolvable or status.code is Code.UNSCHEDULABLE_AND_UNRESOLVABLE
             reasons += status.reasons
         if not self.points["PostFilter"]:
             return None
-        code = Code.UNSCHEDULABLE_AND_UNRESOLVABLE if unresolvable else Code.UNSCHEDULABLE
-        return PostFilterResult(Status(code, reasons), nominated)
+        return PostFilterResult(Status(Code.UNSCHEDULABLE, reasons), nominated)
 
     def run_pre_score(
         self, state: CycleState, pod: Pod, nodes: Snapshot, rows: Rows
@@ -293,9 +236,20 @@ class Framework:
         return (Status(Code.WAIT) if waits else SUCCESS), waits
 
     def run_pre_bind(
-        self, state: CycleState, pod: Pod, node_name: str
-    ) -> Generator[Step, None, Status]:
-        return (yield from self._each("PreBind", state, pod, node_name))
+        self, state: CycleState, pod: Pod, node_name: str, *, after: str = ""
+    ) -> Generator[Step, None, PreBindVerdict]:
+        """The plugins behind the one named `after`. The first that has to wait ends it: its step comes with its answer."""
+        plugins = self.points["PreBind"]
+        names = [plugin.name for plugin in plugins]
+        for plugin in plugins[names.index(after) + 1 if after else 0 :]:
+            said = answer(plugin, plugin.pre_bind, state, pod, node_name)  # type: ignore[attr-defined]
+            if isinstance(said, PreBindResult):
+                return PreBindVerdict(SUCCESS, said, plugin.name)
+            status = spoken(plugin, said)
+            yield Step("PreBind", plugin.name, status)
+            if not status.is_success and status.code is not Code.SKIP:
+                return PreBindVerdict(status)
+        return PreBindVerdict(SUCCESS)
 
     def run_bind(
         self, state: CycleState, pod: Pod, node_name: str
@@ -336,28 +290,3 @@ def _no_common_node(by: list[str]) -> Status:
     return UnschedulableAndUnresolvable(
         f"node(s) didn't satisfy plugin(s) [{' '.join(sorted(by))}] simultaneously"
     )
-
-
-def _of_nodes(plugin: Plugin, nodes: NodeStatuses) -> Status:
-    """SUCCESS if any node passed (or there is none to ask)."""
-    if not len(nodes) or nodes.passed.any():
-        return SUCCESS.by(plugin.name)
-    worst = (
-        Code.UNSCHEDULABLE
-        if (nodes.codes == int(Code.UNSCHEDULABLE)).any()
-        else Code(int(nodes.codes[0]))
-    )
-    return Status(worst, (), plugin.name)
-
-
-def _first_error(verdict: FilterVerdict) -> Status | None:
-    """A node whose first failure is an error fails the whole cycle."""
-    for number, step in enumerate(verdict.steps):
-        if step.nodes is None or not (step.nodes.codes == int(Code.ERROR)).any():
-            continue
-        rows = np.flatnonzero(
-            (verdict.first_failure == number) & (step.nodes.codes == int(Code.ERROR))
-        )
-        if len(rows):
-            return step.nodes.status(int(rows[0])).by(step.plugin)
-    return None

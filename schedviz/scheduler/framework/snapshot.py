@@ -71,6 +71,9 @@ class ImageColumn:
 class Snapshot:
     """names, rows, infos: the same order. Columns: int64 [node] unless said otherwise; never write to them."""
 
+    is_trial = False
+    """A passing picture of what is not so: nothing about it is worth remembering."""
+
     def __init__(self, listers: Listers | None = None) -> None:
         self.listers = listers or Listers()
         self.names: tuple[str, ...] = ()
@@ -118,6 +121,17 @@ class Snapshot:
     def port_users(self, protocol: str, port: int) -> dict[int, frozenset[str]]:
         """row -> the addresses on which this port is taken there."""
         return self._ports.get((protocol, port), {})
+
+    def trial(self, row: int) -> Snapshot:
+        """One node on its own, to be tried with other pods than it has."""
+        trial = Snapshot.of([self.infos[row]], self.listers)
+        trial.is_trial = True
+        return trial
+
+    @property
+    def stamps(self) -> IntColumn:
+        """The stamp of each row's latest change."""
+        return self._stamps
 
     def changed_since(self, stamp: int) -> NDArray[np.intp]:
         """The rows that changed after the snapshot had this stamp (and this layout)."""

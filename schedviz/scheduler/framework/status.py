@@ -7,6 +7,7 @@ the codes have upstream's numbers. Left out on purpose: wrapped Go errors (an er
 from __future__ import annotations
 
 import enum
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -89,6 +90,12 @@ def Wait(*reasons: str) -> Status:
     return Status(Code.WAIT, reasons)
 
 
+def fit_error(n_nodes: int, counts: Mapping[str, int]) -> str:
+    """Upstream's FitError: "<count> <reason>", sorted as strings with the count."""
+    reasons = ", ".join(sorted(f"{n} {reason}" for reason, n in counts.items()))
+    return f"0/{n_nodes} nodes are available:{' ' + reasons + '.' if reasons else ''}"
+
+
 class NodeStatuses:
     """One filter plugin's answer for every node, as columns.
 
@@ -123,6 +130,21 @@ class NodeStatuses:
 
     def status(self, row: int) -> Status:
         return Status(Code(int(self.codes[row])), self.table[int(self.reason_ids[row])])
+
+    def at(self, rows: NDArray[np.intp]) -> NodeStatuses:
+        """The same about some nodes, or about all of them in a copy."""
+        other = NodeStatuses(0)
+        other.codes, other.reason_ids = self.codes[rows], self.reason_ids[rows]
+        other.table, other._ids = self.table.copy(), self._ids.copy()
+        return other
+
+    def same(self, other: NodeStatuses) -> NDArray[np.bool_]:
+        """Which of its nodes the other says the same of."""
+        ids = np.array([self._ids.get(reasons, -1) for reasons in other.table], dtype=np.int64)
+        same: NDArray[np.bool_] = (self.codes == other.codes) & (
+            self.reason_ids == ids[other.reason_ids]
+        )
+        return same
 
     @property
     def passed(self) -> NDArray[np.bool_]:

@@ -82,12 +82,37 @@ class Scores:
     weight: int
 
 
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A node where preemption would make room. victims: "namespace/name", the most important first; what follows are
+    the choice's criteria in their order: less is better, of earliest_start later (None: not started)."""
+
+    node_name: str
+    victims: tuple[str, ...]
+    n_pdb_violations: int
+    highest_priority: int
+    priority_sum: int
+    earliest_start: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Preemption:
+    """How a node to preempt on was chosen. n_tried: nodes dry-run; ties: the best candidates, chosen among at random;
+    chosen: the one, "" when there is none."""
+
+    n_tried: int
+    candidates: tuple[Candidate, ...] = ()
+    ties: tuple[str, ...] = ()
+    chosen: str = ""
+
+
 @dataclass(slots=True)
 class Step:
     """A plugin spoke at an extension point.
 
     point: upstream's name ("PreFilter"). status: the plugin's answer (for Filter: SUCCESS if any node passed).
     nodes: Filter only, its verdict on every node. scores: Score only. node_names: PreFilter's node set, None = all.
+    preemption: PostFilter only.
     """
 
     point: str
@@ -96,6 +121,7 @@ class Step:
     nodes: NodeStatuses | None = None
     scores: Scores | None = None
     node_names: tuple[str, ...] | None = None
+    preemption: Preemption | None = None
 
 
 # ---- out: effects ------------------------------------------------------------------------------------------------
@@ -155,12 +181,31 @@ class DeletePod:
 
 
 @dataclass(frozen=True, slots=True)
+class PatchObject:
+    """PATCH (merge) an object that must not have changed since this resourceVersion: else 409. Awaited by the binding
+    cycle (PreBind)."""
+
+    kind: str
+    namespace: str
+    name: str
+    resource_version: str
+    patch: dict[str, Any]
+
+    @classmethod
+    def of(cls, one: KubeObject, patch: dict[str, Any]) -> PatchObject:
+        return cls(one.kind, one.namespace, one.name, one.resource_version, patch)
+
+
+Action = Bind | PatchPodStatus | CreateEvent | DeletePod | PatchObject
+
+
+@dataclass(frozen=True, slots=True)
 class Effect:
     """The world must act. `id` numbers effects within a session; `cycle` is the cycle it belongs to (0: none)."""
 
     id: int
     cycle: int
-    action: Bind | PatchPodStatus | CreateEvent | DeletePod
+    action: Action
 
 
 # ---- out: the rest -----------------------------------------------------------------------------------------------
@@ -224,6 +269,8 @@ class CycleRecord:
     chosen: str = ""
     n_ties: int = 0  # how many nodes had the best total, when more than one
     nominated_node_name: str = ""
+    nominated_there: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """node -> pending pods nominated to it ("namespace/name") that left no room: filters counted them as there."""
     outcome: Outcome = Outcome.SCHEDULED
     message: str = ""
     # Seconds, parallel to steps and binding_steps; measured by the session.
@@ -238,3 +285,7 @@ class CycleRecord:
             tied: NDArray[np.intp] = self.feasible[self.totals == self.totals.max()]
             return tied
         return np.zeros(0, dtype=np.intp)
+
+
+Output = Move | Effect | CommandResult | CycleRecord
+"""What a scheduler answers with."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from schedviz.scheduler.framework import Plugin
 from schedviz.scheduler.plugins.default_binder import DefaultBinder
+from schedviz.scheduler.plugins.default_preemption import DefaultPreemption
 from schedviz.scheduler.plugins.dynamic_resources import DynamicResources
 from schedviz.scheduler.plugins.image_locality import ImageLocality
 from schedviz.scheduler.plugins.inter_pod_affinity import InterPodAffinity
@@ -25,6 +26,7 @@ from schedviz.scheduler.plugins.pod_topology_spread import PodTopologySpread
 from schedviz.scheduler.plugins.priority_sort import PrioritySort
 from schedviz.scheduler.plugins.scheduling_gates import SchedulingGates
 from schedviz.scheduler.plugins.taint_toleration import TaintToleration
+from schedviz.scheduler.plugins.volume_binding import VolumeBinding
 from schedviz.scheduler.plugins.volume_restrictions import VolumeRestrictions
 from schedviz.scheduler.plugins.volume_zone import VolumeZone
 
@@ -41,10 +43,12 @@ IN_TREE: dict[str, type[Plugin]] = {
         NodeResourcesFit,
         VolumeRestrictions,
         NodeVolumeLimits,
+        VolumeBinding,
         VolumeZone,
         PodTopologySpread,
         InterPodAffinity,
         DynamicResources,
+        DefaultPreemption,
         NodeResourcesBalancedAllocation,
         ImageLocality,
         DefaultBinder,

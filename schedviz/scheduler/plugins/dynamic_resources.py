@@ -14,6 +14,7 @@ from schedviz.scheduler.framework import (
     CycleState,
     NodeStatuses,
     Plugin,
+    Reads,
     Skip,
     Snapshot,
     Status,
@@ -21,7 +22,7 @@ from schedviz.scheduler.framework import (
     UnschedulableAndUnresolvable,
 )
 from schedviz.scheduler.framework.cluster_event import ActionType, ClusterEvent
-from schedviz.scheduler.framework.runtime import FilterVerdict
+from schedviz.scheduler.framework.filtering import FilterVerdict
 
 STATE_KEY = "DynamicResources"
 ERR_REASON_UNSUPPORTED = "pod has resource claims, and this scheduler does not support them"
@@ -30,6 +31,8 @@ ERR_REASON_NO_NEW_CLAIMS = "no new claims to deallocate"
 
 class DynamicResources(Plugin):
     """Refuse pods that need resource claims; let all others pass."""
+
+    filter_reads = Reads.NODE
 
     def pre_enqueue(self, pod: Pod) -> Status | None:
         if any(one.claim_name is None for one in pod.resource_claims):

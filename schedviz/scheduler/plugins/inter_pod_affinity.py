@@ -6,8 +6,8 @@ one column of counts, summed by the domains of its topology key, however many po
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Hashable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -17,6 +17,7 @@ from schedviz.kube.objects import Pod
 from schedviz.kube.pod_spec import PodAffinityTerm
 from schedviz.scheduler.framework import (
     CycleState,
+    NodeInfo,
     NodeStatuses,
     Plugin,
     Skip,
@@ -47,6 +48,113 @@ class Rules:
     affinity: Mask | None
     anti_affinity: Mask | None
     existing: Mask | None
+    tally: Tally
+
+    def at(self, row: int) -> NodeRules:
+        return NodeRules.of(self.tally, row)
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """How many pods a term means: slots [node]: the node's domain + 1, 0 without the label; sums by slot."""
+
+    term: PodAffinityTerm
+    slots: NDArray[np.int32]
+    sums: IntColumn
+
+    @property
+    def inside(self) -> Mask:
+        """[node]: whether the node's domain has such a pod."""
+        found: Mask = (self.sums > 0)[self.slots] & (self.slots > 0)
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """The pod's required terms and the ones that repel it, counted; is_own_company: the pod means itself. kin: the
+    pods that all its affinity terms mean; apart: for each anti-affinity term, the pods it means."""
+
+    affinity: tuple[Counted, ...]
+    anti_affinity: tuple[Counted, ...]
+    existing: tuple[Counted, ...]
+    is_own_company: bool
+    kin: Sort
+    apart: tuple[Sort, ...]
+    labels_of_namespace: Mapping[str, str]
+
+
+@dataclass(slots=True)
+class NodeRules:
+    """The rules of one node, kept up while its pods come and go. Counts by topology key, as upstream counts pairs;
+    keys that the node lacks are not there. elsewhere: whether other domains have kin."""
+
+    tally: Tally
+    affinity_counts: dict[str, int]
+    anti_affinity_counts: dict[str, int]
+    existing_counts: dict[str, int]
+    elsewhere: bool
+
+    @classmethod
+    def of(cls, tally: Tally, row: int) -> NodeRules:
+        elsewhere = any(_is_elsewhere(one, row) for one in tally.affinity)
+        return cls(
+            tally,
+            _counts_at(tally.affinity, row),
+            _counts_at(tally.anti_affinity, row),
+            _counts_at(tally.existing, row),
+            elsewhere,
+        )
+
+    def at(self, row: int) -> NodeRules:
+        """A copy: there is one row only."""
+        return replace(
+            self,
+            affinity_counts=self.affinity_counts.copy(),
+            anti_affinity_counts=self.anti_affinity_counts.copy(),
+            existing_counts=self.existing_counts.copy(),
+        )
+
+    def count(self, pod: Pod, other: Pod, node: NodeInfo, sign: int) -> None:
+        """Another pod comes to the node, or leaves it."""
+        tally = self.tally
+        kin = [one.term for one in tally.affinity] if _means(tally.kin, other) else []
+        apart = [
+            one.term
+            for one, sort in zip(tally.anti_affinity, tally.apart, strict=True)
+            if _means(sort, other)
+        ]
+        existing = [
+            term
+            for term in other.anti_affinity.required
+            if is_wanted(term, pod, tally.labels_of_namespace)
+        ]
+        for counts, terms in (
+            (self.affinity_counts, kin),
+            (self.anti_affinity_counts, apart),
+            (self.existing_counts, existing),
+        ):
+            for key in (term.topology_key for term in terms):
+                if key in node.labels:
+                    counts[key] = counts.get(key, 0) + sign
+
+    @property
+    def affinity(self) -> Mask | None:
+        tally, counts = self.tally, self.affinity_counts
+        if not tally.affinity:
+            return None
+        keys = {one.term.topology_key for one in tally.affinity}
+        met = keys <= counts.keys() and all(counts[key] > 0 for key in keys)
+        if not met and keys <= counts.keys() and not self.elsewhere and not any(counts.values()):
+            met = tally.is_own_company
+        return np.array([not met])
+
+    @property
+    def anti_affinity(self) -> Mask:
+        return np.array([any(n > 0 for n in self.anti_affinity_counts.values())])
+
+    @property
+    def existing(self) -> Mask:
+        return np.array([any(n > 0 for n in self.existing_counts.values())])
 
 
 def is_wanted(term: PodAffinityTerm, pod: Pod, labels_of_namespace: Mapping[str, str]) -> bool:
@@ -90,27 +198,40 @@ class InterPodAffinity(Plugin):
             one for one in self._carried(pod, nodes) if one.role == "anti" and one.weight == 0
         ]
         affinity, anti_affinity = pod.affinity.required, pod.anti_affinity.required
-        repelled = _any_domain(
-            ((one.term, nodes.pod_index.carried[one]) for one in existing), nodes
-        )
+        carried = nodes.pod_index.carried
+        repelling = tuple(_counted(one.term, carried[one], nodes) for one in existing)
+        repelled = _any_inside(repelling)
         if repelled is not None and not repelled.any():
             repelled = None
         if repelled is None and not affinity and not anti_affinity:
             return Skip()
-        rules = Rules(
-            _away_from_company(affinity, pod, nodes) if affinity else None,
-            _any_domain(
-                ((term, nodes.pod_index.matching(_sort(nodes, term))) for term in anti_affinity),
-                nodes,
+        kin, apart = _sort(nodes, *affinity), tuple(_sort(nodes, term) for term in anti_affinity)
+        matching = nodes.pod_index.matching
+        tally = Tally(
+            tuple(_counted(term, matching(kin), nodes) for term in affinity),
+            tuple(
+                _counted(term, matching(sort), nodes)
+                for term, sort in zip(anti_affinity, apart, strict=True)
             ),
-            repelled,
+            repelling,
+            bool(affinity) and kin.has(pod.namespace, pod.labels, is_terminating=False),
+            kin,
+            apart,
+            _labels_of_namespace(pod, nodes),
         )
-        state.write(FILTER_KEY, rules)
+        away = _away_from_company(tally) if affinity else None
+        state.write(FILTER_KEY, Rules(away, _any_inside(tally.anti_affinity), repelled, tally))
         return None
+
+    def add_pod(self, state: CycleState, pod: Pod, other: Pod, node: NodeInfo) -> None:
+        state.read(FILTER_KEY).count(pod, other, node, 1)
+
+    def remove_pod(self, state: CycleState, pod: Pod, other: Pod, node: NodeInfo) -> None:
+        state.read(FILTER_KEY).count(pod, other, node, -1)
 
     def filter_nodes(self, state: CycleState, pod: Pod, nodes: Snapshot) -> NodeStatuses:
         """Only the first reason of a node is told: so the last is written first."""
-        rules: Rules = state.read(FILTER_KEY)
+        rules: Rules | NodeRules = state.read(FILTER_KEY)
         statuses = NodeStatuses(len(nodes))
         if rules.existing is not None and rules.existing.any():
             statuses.reject(rules.existing, Unschedulable(ERR_REASON_EXISTING))
@@ -165,8 +286,7 @@ class InterPodAffinity(Plugin):
         key = (pod.namespace, frozenset(pod.labels.items()))
         found = self._wanting.get(key)
         if found is None:
-            namespace = nodes.listers.get("Namespace", pod.namespace)
-            labels = namespace.labels if namespace else {}
+            labels = _labels_of_namespace(pod, nodes)
             found = tuple(one for one in index.carried if is_wanted(one.term, pod, labels))
             self._wanting[key] = found
         return found
@@ -217,31 +337,52 @@ def _sums(slots: NDArray[np.int32], counts: IntColumn) -> IntColumn:
     return np.bincount(slots, weights=counts, minlength=1).astype(np.int64)
 
 
-def _any_domain(terms: Iterator[tuple[PodAffinityTerm, IntColumn]], nodes: Snapshot) -> Mask | None:
+def _labels_of_namespace(pod: Pod, nodes: Snapshot) -> Mapping[str, str]:
+    namespace = nodes.listers.get("Namespace", pod.namespace)
+    return namespace.labels if namespace else {}
+
+
+def _means(sort: Sort, other: Pod) -> bool:
+    is_terminating = other.deletion_timestamp is not None
+    return sort.has(other.namespace, other.labels, is_terminating=is_terminating)
+
+
+def _is_elsewhere(one: Counted, row: int) -> bool:
+    """Whether the term counts a pod in another domain than this node's."""
+    slot = int(one.slots[row])
+    here = int(slot > 0 and one.sums[slot] != 0)
+    return int(np.count_nonzero(one.sums[1:])) > here
+
+
+def _counted(term: PodAffinityTerm, counts: IntColumn, nodes: Snapshot) -> Counted:
+    slots = _slots(term, nodes)
+    return Counted(term, slots, _sums(slots, counts))
+
+
+def _any_inside(terms: Iterable[Counted]) -> Mask | None:
     """[node]: whether some term counts a pod in the node's domain."""
     found: Mask | None = None
-    for term, counts in terms:
-        slots = _slots(term, nodes)
-        inside = (_sums(slots, counts) > 0)[slots] & (slots > 0)
-        found = inside if found is None else found | inside
+    for one in terms:
+        found = one.inside if found is None else found | one.inside
     return found
 
 
-def _away_from_company(terms: Terms, pod: Pod, nodes: Snapshot) -> Mask:
+def _away_from_company(tally: Tally) -> Mask:
     """[node]: where a required affinity is not met; the first pod of a group may be its own company."""
-    counts = nodes.pod_index.matching(_sort(nodes, *terms))
-    lonely = np.zeros(len(nodes), dtype=np.bool_)
-    unlabelled = np.zeros(len(nodes), dtype=np.bool_)
-    somewhere = False
-    for term in terms:
-        slots = _slots(term, nodes)
-        sums = _sums(slots, counts)
-        somewhere = somewhere or bool(sums[1:].any())
-        unlabelled |= slots == 0
-        lonely |= (sums <= 0)[slots]
-    own_company = not somewhere and _means_itself(terms, pod, nodes)
-    return unlabelled if own_company else lonely | unlabelled
+    lonely = ~tally.affinity[0].inside
+    unlabelled = tally.affinity[0].slots == 0
+    for one in tally.affinity[1:]:
+        lonely |= ~one.inside
+        unlabelled |= one.slots == 0
+    somewhere = any(bool(one.sums[1:].any()) for one in tally.affinity)
+    return unlabelled if tally.is_own_company and not somewhere else lonely
 
 
-def _means_itself(terms: Terms, pod: Pod, nodes: Snapshot) -> bool:
-    return _sort(nodes, *terms).has(pod.namespace, pod.labels, is_terminating=False)
+def _counts_at(terms: Iterable[Counted], row: int) -> dict[str, int]:
+    counts: dict[str, int] = {}
+    for one in terms:
+        slot = int(one.slots[row])
+        if slot:
+            key = one.term.topology_key
+            counts[key] = counts.get(key, 0) + int(one.sums[slot])
+    return counts

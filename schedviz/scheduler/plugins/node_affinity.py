@@ -20,6 +20,7 @@ from schedviz.scheduler.framework import (
     NodeStatuses,
     Plugin,
     PreFilterResult,
+    Reads,
     Skip,
     Snapshot,
     Status,
@@ -45,6 +46,8 @@ def pinned_names(term: NodeSelectorTerm) -> frozenset[str] | None:
 
 class NodeAffinity(Plugin):
     """Refuse nodes that the pod's selector and required affinity exclude; score its preferences."""
+
+    filter_reads = Reads.NODE
 
     @dataclass(frozen=True)
     class Args:

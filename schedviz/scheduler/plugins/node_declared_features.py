@@ -11,6 +11,7 @@ from schedviz.scheduler.framework import (
     CycleState,
     NodeInfo,
     Plugin,
+    Reads,
     Skip,
     Snapshot,
     Status,
@@ -25,6 +26,8 @@ STATE_KEY = "PreFilterNodeDeclaredFeatures"
 
 class NodeDeclaredFeatures(Plugin):
     """Refuse nodes that do not declare a feature that the pod uses."""
+
+    filter_reads = Reads.NODE
 
     def pre_filter(self, state: CycleState, pod: Pod, nodes: Snapshot) -> Status | None:
         if FEATURE not in self.features or not pod.required_features:

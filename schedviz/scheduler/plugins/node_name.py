@@ -12,6 +12,7 @@ from schedviz.scheduler.framework import (
     CycleState,
     NodeStatuses,
     Plugin,
+    Reads,
     Snapshot,
     UnschedulableAndUnresolvable,
 )
@@ -22,6 +23,8 @@ ERR_REASON = "node(s) didn't match the requested node name"
 
 class NodeName(Plugin):
     """Refuse every node but spec.nodeName's."""
+
+    filter_reads = Reads.NODE
 
     def filter_nodes(self, state: CycleState, pod: Pod, nodes: Snapshot) -> NodeStatuses:
         statuses = NodeStatuses(len(nodes))

@@ -6,7 +6,7 @@ most_allocated.go and requested_to_capacity_ratio.go (v1.36).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -19,11 +19,13 @@ from schedviz.scheduler.framework import (
     CycleState,
     NodeStatuses,
     Plugin,
+    Reads,
     RowMemo,
     Snapshot,
     Status,
 )
 from schedviz.scheduler.framework.cluster_event import ActionType, ClusterEvent
+from schedviz.scheduler.framework.shape_score import broken_linear
 
 IntColumn = NDArray[np.int64]
 Rows = NDArray[np.intp]
@@ -54,21 +56,6 @@ def most_allocated(requested: IntColumn, allocatable: IntColumn) -> IntColumn:
     return np.minimum(requested, allocatable) * 100 // np.maximum(allocatable, 1)
 
 
-def broken_linear(shape: Iterable[tuple[int, int]]) -> IntColumn:
-    """The score of each utilisation 0..100 along the points (utilisation, score); Go's division truncates."""
-    points = list(shape)
-    table = np.full(101, points[-1][1], dtype=np.int64)
-    for utilization in range(101):
-        for n, (at, score) in enumerate(points):
-            if utilization <= at:
-                before, base = points[n - 1] if n else (at, score)
-                rise = (score - base) * (utilization - before)
-                width = max(at - before, 1)
-                table[utilization] = base + (abs(rise) // width) * (1 if rise >= 0 else -1)
-                break
-    return table
-
-
 def requested_to_capacity_ratio(shape: tuple[tuple[int, int], ...]) -> Scorer:
     """0..100 [node]: the score that the shape gives to the node's utilisation."""
     table = broken_linear((at, score * 10) for at, score in shape)
@@ -82,6 +69,8 @@ def is_extended(resource: str) -> bool:
 
 class NodeResourcesFit(Plugin):
     """Refuse nodes without room; score by how much is left."""
+
+    filter_reads = Reads.SUMS
 
     @dataclass(frozen=True)
     class Args:

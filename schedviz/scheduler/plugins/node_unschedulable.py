@@ -11,6 +11,7 @@ from schedviz.scheduler.framework import (
     CycleState,
     NodeStatuses,
     Plugin,
+    Reads,
     Snapshot,
     UnschedulableAndUnresolvable,
 )
@@ -22,6 +23,8 @@ UNSCHEDULABLE_TAINT = Taint("node.kubernetes.io/unschedulable", "", "NoSchedule"
 
 class NodeUnschedulable(Plugin):
     """Refuse nodes with spec.unschedulable, unless the pod tolerates that taint."""
+
+    filter_reads = Reads.NODE
 
     def filter_nodes(self, state: CycleState, pod: Pod, nodes: Snapshot) -> NodeStatuses:
         statuses = NodeStatuses(len(nodes))

@@ -183,6 +183,8 @@ class NodeVolumeLimits(Plugin):
 
     def _of_pods(self, row: int, csi_node: Other | None, nodes: Snapshot) -> Attachable:
         """The volumes that the node's pods use."""
+        if nodes.is_trial:
+            return self._find(row, csi_node, nodes)
         version = nodes.listers.version(*_KINDS)
         if self._attached_of != version:
             self._attached.clear()
@@ -191,10 +193,14 @@ class NodeVolumeLimits(Plugin):
         known = self._attached.get(info.name)
         if known is not None and known[0] is info:
             return known[1]
+        found = self._find(row, csi_node, nodes)
+        self._attached[info.name] = (info, found)
+        return found
+
+    def _find(self, row: int, csi_node: Other | None, nodes: Snapshot) -> Attachable:
         found: Attachable = {}
         for other in nodes.pod_index.with_volumes.get(row, {}).values():
             found.update(attachable(other, csi_node, nodes.listers, is_new=False))
-        self._attached[info.name] = (info, found)
         return found
 
 

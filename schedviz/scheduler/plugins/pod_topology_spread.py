@@ -19,6 +19,7 @@ from schedviz.kube.objects import Other, Pod
 from schedviz.kube.pod_spec import TopologySpreadConstraint, spread_constraint
 from schedviz.scheduler.framework import (
     CycleState,
+    NodeInfo,
     NodeStatuses,
     Plugin,
     Skip,
@@ -60,13 +61,50 @@ SYSTEM_DEFAULTS = (_soft(HOSTNAME, 3), _soft("topology.kubernetes.io/zone", 5))
 
 @dataclass(slots=True)
 class Spread:
-    """One hard constraint, counted. slots [node]: the node's domain + 1, 0 without the label; counts by slot."""
+    """One hard constraint, counted. slots [node]: the node's domain + 1, 0 without the label; counted [node]: the same,
+    0 also where the constraint does not count the node; counts, is_domain: by slot."""
 
-    max_skew: int
+    one: TopologySpreadConstraint
     slots: NDArray[np.int32]
+    counted: NDArray[np.int32]
     counts: IntColumn
-    least: int
+    is_domain: NDArray[np.bool_]
     is_own: int
+
+    @property
+    def least(self) -> int:
+        """How many pods the emptiest domain has; 0 while there are too few domains."""
+        n_domains = int(np.count_nonzero(self.is_domain))
+        if n_domains < max(self.one.min_domains, 1):
+            return 0
+        return int(self.counts[self.is_domain].min())
+
+    def at(self, row: int) -> Spread:
+        here = slice(row, row + 1)
+        return replace(
+            self, slots=self.slots[here], counted=self.counted[here], counts=self.counts.copy()
+        )
+
+    def count(self, pod: Pod, sign: int) -> None:
+        """A pod comes to the only node, or leaves it. As upstream, one on its way out counts here too, and an empty
+        selector means every pod."""
+        slot = self.counted[0]
+        if slot and self.one.selector is not None and self.one.selector.matches(pod.labels):
+            self.counts[slot] += sign
+
+
+@dataclass(frozen=True, slots=True)
+class Spreads:
+    """The pod's hard constraints."""
+
+    each: tuple[Spread, ...]
+
+    def at(self, row: int) -> Spreads:
+        return Spreads(tuple(one.at(row) for one in self.each))
+
+    def count(self, pod: Pod, sign: int) -> None:
+        for one in self.each:
+            one.count(pod, sign)
 
 
 @dataclass(slots=True)
@@ -131,17 +169,26 @@ class PodTopologySpread(Plugin):
         constraints = self._constraints(pod, nodes, hard=True)
         if not constraints:
             return Skip()
-        state.write(FILTER_KEY, [self._spread(one, constraints, pod, nodes) for one in constraints])
+        spreads = tuple(self._spread(one, constraints, pod, nodes) for one in constraints)
+        state.write(FILTER_KEY, Spreads(spreads))
         return None
+
+    def add_pod(self, state: CycleState, pod: Pod, other: Pod, node: NodeInfo) -> None:
+        if other.namespace == pod.namespace:
+            state.read(FILTER_KEY).count(other, 1)
+
+    def remove_pod(self, state: CycleState, pod: Pod, other: Pod, node: NodeInfo) -> None:
+        if other.namespace == pod.namespace:
+            state.read(FILTER_KEY).count(other, -1)
 
     def filter_nodes(self, state: CycleState, pod: Pod, nodes: Snapshot) -> NodeStatuses:
         """A node's first failing constraint decides."""
-        spreads: list[Spread] = state.read(FILTER_KEY)
+        spreads: Spreads = state.read(FILTER_KEY)
         statuses = NodeStatuses(len(nodes))
         pending = np.ones(len(nodes), dtype=np.bool_)
-        for one in spreads:
+        for one in spreads.each:
             missing = pending & (one.slots == 0)
-            limit = one.max_skew - one.is_own + one.least
+            limit = one.one.max_skew - one.is_own + one.least
             uneven = pending & ~missing & (one.counts > limit)[one.slots]
             if missing.any():
                 statuses.reject(missing, UnschedulableAndUnresolvable(ERR_REASON_LABEL))
@@ -226,10 +273,9 @@ class PodTopologySpread(Plugin):
         counts = np.bincount(
             counted, weights=_matching(one, pod, nodes), minlength=len(is_domain)
         ).astype(np.int64)
-        n_domains = int(is_domain.sum())
-        least = int(counts[is_domain].min()) if n_domains >= max(one.min_domains, 1) else 0
         is_own = one.selector is not None and one.selector.matches(pod.labels)
-        return Spread(one.max_skew, _slots(one.topology_key, nodes), counts, least, int(is_own))
+        slots = _slots(one.topology_key, nodes)
+        return Spread(one, slots, counted, counts, is_domain, int(is_own))
 
     def _leaning(self, constraints: Constraints, pod: Pod, nodes: Snapshot, rows: Rows) -> Leaning:
         keys = tuple(one.topology_key for one in constraints)

@@ -14,6 +14,7 @@ from schedviz.scheduler.framework import (
     CycleState,
     NodeStatuses,
     Plugin,
+    Reads,
     Snapshot,
     Status,
     UnschedulableAndUnresolvable,
@@ -49,6 +50,8 @@ def intolerable_count(taints: Taints, tolerations: Tolerations, *, comparing: bo
 
 class TaintToleration(Plugin):
     """Refuse nodes with untolerated taints; prefer those with few PreferNoSchedule ones."""
+
+    filter_reads = Reads.NODE
 
     @property
     def _comparing(self) -> bool:

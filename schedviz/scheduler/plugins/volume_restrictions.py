@@ -6,13 +6,15 @@ ReadWriteOncePod.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from schedviz.kube import volumes
 from schedviz.kube.objects import Pod
 from schedviz.scheduler.framework import (
     CycleState,
+    NodeInfo,
     NodeStatuses,
     Plugin,
     Skip,
@@ -60,11 +62,29 @@ def _is_same(source: str, mine: Volume, theirs: Volume) -> bool:
     return bool(shares) and pools[0] == pools[1] and mine.get("image") == theirs.get("image")
 
 
+@dataclass(slots=True)
+class Wanted:
+    """disks: the pod's restricted inline volumes; once: its claims that one pod only may use; n_in_use: how many of
+    those another pod uses."""
+
+    disks: Sequence[Volume]
+    once: frozenset[str]
+    n_in_use: int
+
+    def at(self, row: int) -> Wanted:
+        return replace(self)
+
+    def count(self, other: Pod, sign: int) -> None:
+        """Another pod comes or leaves. As upstream, claims are compared by name."""
+        names = [one.name for one in volumes.claim_names(other) if not one.is_ephemeral]
+        self.n_in_use += sign * sum(name in self.once for name in names)
+
+
 class VolumeRestrictions(Plugin):
     """Refuse nodes where a disk that the pod needs is in use."""
 
     def pre_filter(self, state: CycleState, pod: Pod, nodes: Snapshot) -> Status | None:
-        in_use = False
+        once: set[str] = set()
         for one in volumes.claim_names(pod):
             if one.is_ephemeral:
                 continue
@@ -74,21 +94,28 @@ class VolumeRestrictions(Plugin):
                     volumes.not_found("PersistentVolumeClaim", one.name)
                 )
             if "ReadWriteOncePod" in (volumes.spec(claim).get("accessModes") or ()):
-                in_use = in_use or nodes.pod_index.uses_claim(one.key(pod))
-        restricted = [volume for volume in pod.volumes if any(s in volume for s in RESTRICTED)]
-        if not restricted and not in_use:
+                once.add(one.name)
+        n_in_use = sum(nodes.pod_index.uses_claim(f"{pod.namespace}/{name}") for name in once)
+        disks = [volume for volume in pod.volumes if any(s in volume for s in RESTRICTED)]
+        if not disks and not n_in_use:
             return Skip()
-        state.write(STATE_KEY, (restricted, in_use))
+        state.write(STATE_KEY, Wanted(disks, frozenset(once), n_in_use))
         return None
 
+    def add_pod(self, state: CycleState, pod: Pod, other: Pod, node: NodeInfo) -> None:
+        state.read(STATE_KEY).count(other, 1)
+
+    def remove_pod(self, state: CycleState, pod: Pod, other: Pod, node: NodeInfo) -> None:
+        state.read(STATE_KEY).count(other, -1)
+
     def filter_nodes(self, state: CycleState, pod: Pod, nodes: Snapshot) -> NodeStatuses:
-        restricted, in_use = state.read(STATE_KEY)
+        wanted: Wanted = state.read(STATE_KEY)
         statuses = NodeStatuses(len(nodes))
-        if in_use:
+        if wanted.n_in_use > 0:
             statuses.reject(slice(None), Unschedulable(ERR_REASON_ONCE))
-        for row, pods in nodes.pod_index.with_volumes.items() if restricted else ():
+        for row, pods in nodes.pod_index.with_volumes.items() if wanted.disks else ():
             there = [volume for other in pods.values() for volume in other.volumes]
-            if any(collides(one, other) for one in restricted for other in there):
+            if any(collides(one, other) for one in wanted.disks for other in there):
                 statuses.reject(row, Unschedulable(ERR_REASON_DISK))
         return statuses
 

@@ -16,6 +16,7 @@ from schedviz.scheduler.framework import (
     CycleState,
     NodeStatuses,
     Plugin,
+    Reads,
     Skip,
     Snapshot,
     Status,
@@ -60,6 +61,8 @@ def places_of(volume: Other) -> list[Place]:
 
 class VolumeZone(Plugin):
     """Refuse nodes outside the zones of the pod's volumes."""
+
+    filter_reads = Reads.NODE
 
     def pre_filter(self, state: CycleState, pod: Pod, nodes: Snapshot) -> Status | None:
         places = _places(pod, nodes.listers)

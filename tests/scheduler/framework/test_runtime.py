@@ -259,5 +259,5 @@ def test_the_first_binder_that_does_not_skip_decides():
 
 def test_pre_bind_and_post_bind_run_each():
     f = framework(saying("A", pre_bind=None, post_bind=None), saying("B", pre_bind=Error("x")))
-    assert drained(f.run_pre_bind(CycleState(), POD, "a"))[1] == Error("x").by("B")
+    assert drained(f.run_pre_bind(CycleState(), POD, "a"))[1].status == Error("x").by("B")
     assert [s.plugin for s in drained(f.run_post_bind(CycleState(), POD, "a"))[0]] == ["A"]
