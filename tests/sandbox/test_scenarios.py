@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from schedviz.kube import objects
+from schedviz.kube import objects, quantity
 from schedviz.sandbox import scenarios
 from schedviz.sandbox.scenarios import ScenarioError, Stream
 from tests.sandbox.running import make, running, serving
@@ -47,6 +47,20 @@ def test_steady_brings_two_to_six_pods_a_second_in_waves() -> None:
     rates = [sum(seconds[s] for s in range(at, at + 15)) / 15 for at in range(30, 1785, 15)]
     assert 1.5 <= min(rates) <= 2.5
     assert 4.5 <= max(rates) <= 6.5
+
+
+def test_steady_leaves_room_between_its_waves() -> None:
+    """Else what waits for room grows all day, and each pod that ends wakes all of it."""
+    steady = scenarios.load("steady")
+    has = sum(
+        one.count * quantity.milli_value(one.cpu) for one in steady.nodes if not one.unschedulable
+    )
+    asked = 0.0
+    for stream in steady.streams:
+        if stream.run is not None and not stream.requests:
+            stays = sum(stream.run) / 2 + stream.end_every / 2
+            asked += stays / stream.every * quantity.milli_value(stream.cpu)
+    assert 0.5 < asked / has < 0.75
 
 
 @pytest.mark.parametrize("wave", [0.0, 90.0])
