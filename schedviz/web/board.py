@@ -197,7 +197,9 @@ class Board:
         cycle = state.cycle
         number, outcome = (cycle["number"], cycle["outcome"]) if cycle else (0, "")
         if self._cycle[:2] != (number, outcome):
-            context = {"cycle": cycle, "strip": strip(cycle) if cycle else None, "base": self.base}
+            reason = short_reason(cycle["message"]) if cycle else ""
+            shown = strip(cycle) if cycle else None
+            context = {"cycle": cycle, "strip": shown, "reason": reason, "base": self.base}
             html = get_template("board/_cycle.html").render(context)
             self._cycle = (number, outcome, html)
         return self._cycle[2]
