@@ -238,7 +238,7 @@ class Framework(Filters):
     def run_pre_bind(
         self, state: CycleState, pod: Pod, node_name: str, *, after: str = ""
     ) -> Generator[Step, None, PreBindVerdict]:
-        """The plugins behind the one named `after`. The first that has to wait ends it: its step comes with its answer."""
+        """The plugins behind the one named `after`. The first that must wait ends it: its step comes with its answer."""
         plugins = self.points["PreBind"]
         names = [plugin.name for plugin in plugins]
         for plugin in plugins[names.index(after) + 1 if after else 0 :]:
