@@ -210,7 +210,7 @@ class BindingCycles:
             held.is_gone = True
             if not is_held:
                 self._cache.forget_pod(held.pod.uid)
-                return list(self._queue.move_all(binding.FREED, now, held.pod.key))
+                return list(self._queue.move_all(binding.FREED, now, held.pod.key, old=held.pod))
         if not is_held:
             return []
         return self._give_up(self._bindings.take(held.pod.uid), now, binding.in_vain(held))
@@ -235,7 +235,7 @@ class BindingCycles:
         freed: list[Output] = []
         if self._cache.is_assumed(uid):
             self._cache.forget_pod(uid)
-            freed += self._queue.move_all(binding.FREED, now, held.pod.key)
+            freed += self._queue.move_all(binding.FREED, now, held.pod.key, old=held.pod)
         record.outcome, record.message = refused.outcome, refused.message
         if not held.seen_on and not held.is_gone:
             queued.message, queued.unschedulable_plugins = refused.message, set(refused.plugins)

@@ -38,7 +38,9 @@ def apply(change: Change, world: World, now: float) -> list[Move]:
     if change.kind == "Node":
         return _node(_as_node(change.old), _as_node(change.new), world, now)
     world.cache.listers.replace(change.old, change.new)
-    return world.queue.move_all(other_event(change), now, (change.new or change.old).key)  # type: ignore[union-attr]
+    one = change.new or change.old
+    name = "" if one is None else one.key
+    return world.queue.move_all(other_event(change), now, name, old=change.old, new=change.new)
 
 
 def other_event(change: Change) -> ClusterEvent:
@@ -94,10 +96,15 @@ def _node(old: Node | None, new: Node | None, world: World, now: float) -> list[
         if old is None:
             return []
         world.cache.remove_node(old.name)
-        return world.queue.move_all(ClusterEvent("Node", ActionType.DELETE), now, old.name)
+        event = ClusterEvent("Node", ActionType.DELETE)
+        return world.queue.move_all(event, now, old.name, old=old)
     world.cache.set_node(new)
     events = [ClusterEvent("Node", ActionType.ADD)] if old is None else node_events(old, new)
-    return [move for event in events for move in world.queue.move_all(event, now, new.name)]
+    return [
+        move
+        for event in events
+        for move in world.queue.move_all(event, now, new.name, old=old, new=new)
+    ]
 
 
 def _pod(old: Pod | None, new: Pod | None, world: World, now: float) -> list[Move]:
@@ -116,7 +123,7 @@ def _gone(pod: Pod | None, world: World, now: float) -> list[Move]:
     moves = world.queue.delete(pod.uid, now)
     if world.cache.holds(pod.uid) and not world.cache.is_assumed(pod.uid):
         world.cache.remove_pod(pod.uid)
-        moves += world.queue.move_all(ASSIGNED_POD_DELETE, now, pod.key)
+        moves += world.queue.move_all(ASSIGNED_POD_DELETE, now, pod.key, old=pod)
         if world.is_ours(pod.scheduler_name):
             moves.append(Move(now, PodRef.of(pod), Lane.BOUND, Lane.GONE, "AssignedPodDelete"))
     return moves
@@ -129,9 +136,9 @@ def _assigned(old: Pod | None, new: Pod, world: World, now: float) -> list[Move]
         new.uid, now, "AssignedPodAdd", target=Lane.BOUND, detail=new.node_name
     )
     if old is None or not old.node_name:
-        return moves + world.queue.move_all(ASSIGNED_POD_ADD, now, new.key)
+        return moves + world.queue.move_all(ASSIGNED_POD_ADD, now, new.key, new=new)
     for event in pod_events(old, new):
-        moves += world.queue.move_all(event, now, new.key)
+        moves += world.queue.move_all(event, now, new.key, old=old, new=new)
     return moves
 
 

@@ -60,10 +60,9 @@ class Scheduler:
         self._queue = SchedulingQueue(
             queue_key=first.queue_key,
             pre_enqueue=lambda pod: self._profiles[pod.scheduler_name].pre_enqueue(pod),
-            events_of={
-                plugin.name: plugin.events_to_register()
-                for profile in self._profiles.values()
-                for plugin in profile.plugins.values()
+            registrations={
+                name: {one.name: one.events_to_register() for one in profile.plugins.values()}
+                for name, profile in self._profiles.items()
             },
             config=config or QueueConfig(),
         )

@@ -224,7 +224,7 @@ def test_a_plugin_that_registers_nothing_hears_everything():
     made = SchedulingQueue(
         queue_key=lambda queued: (-queued.pod.priority, queued.rank),
         pre_enqueue=lambda _: SUCCESS,
-        events_of={"Mine": ()},
+        registrations={"default-scheduler": {"Mine": ()}},
         config=QueueConfig(),
     )
     queued = bring(made, pod(), Lane.SCHEDULING)
@@ -237,7 +237,7 @@ def test_an_event_that_concerns_nobody_looks_at_nobody():
     for n in range(50):
         in_lane(made, Lane.UNSCHEDULABLE, f"p{n}")
     assert made.move_all(NODE_TAINT, 9.0) == []
-    assert made._unschedulable.of(made._plugins_for(NODE_TAINT)) == []
+    assert made._unschedulable.of(made._hints.plugins_for(NODE_TAINT)) == []
 
 
 # ---- leftovers ---------------------------------------------------------------------------------------------------

@@ -22,7 +22,11 @@ def queue(config: QueueConfig | None = None) -> SchedulingQueue:
     return SchedulingQueue(
         queue_key=profile.queue_key,
         pre_enqueue=profile.pre_enqueue,
-        events_of={name: one.events_to_register() for name, one in profile.plugins.items()},
+        registrations={
+            profile.scheduler_name: {
+                name: one.events_to_register() for name, one in profile.plugins.items()
+            }
+        },
         config=config or QueueConfig(),
     )
 

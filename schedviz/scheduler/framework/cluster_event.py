@@ -1,13 +1,17 @@
 """What happens in a cluster that may make a pod schedulable: a resource and the kind of action on it.
 
 Made by `event_handlers`, asked of plugins (`events_to_register`), matched by the queue. Mirrors
-pkg/scheduler/framework/types.go ClusterEvent and ActionType (v1.36).
+pkg/scheduler/framework/types.go ClusterEvent, ActionType and ClusterEventWithHint (v1.36).
 """
 
 from __future__ import annotations
 
 import enum
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeAlias
+
+from schedviz.kube.objects import KubeObject, Pod
 
 
 class ActionType(enum.IntFlag):
@@ -69,3 +73,35 @@ class ClusterEvent:
             return True
         same = registered.resource in (self.resource, PODS.get(self.resource))
         return same and bool(self.action & registered.action)
+
+
+Hint: TypeAlias = Callable[[Pod, KubeObject | None, KubeObject | None], bool]
+"""hint(pod, old, new): whether this change may make the pod, which the plugin refused, schedulable. `old` None: added,
+`new` None: deleted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hinted:
+    """An event of which a plugin wants to hear only when its hint says that it may help. Mirrors
+    ClusterEventWithHint: True is Queue, False is QueueSkip."""
+
+    event: ClusterEvent
+    may_help: Hint
+
+
+Registration: TypeAlias = ClusterEvent | Hinted
+"""What a plugin registers for: an event that always may help, or one with a hint."""
+
+
+def event_of(registered: Registration) -> ClusterEvent:
+    return registered.event if isinstance(registered, Hinted) else registered
+
+
+@dataclass(frozen=True, slots=True)
+class Happening:
+    """An event with what it happened to. detail: its name."""
+
+    event: ClusterEvent
+    detail: str = ""
+    old: KubeObject | None = None
+    new: KubeObject | None = None

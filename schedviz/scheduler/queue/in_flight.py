@@ -7,16 +7,16 @@ remembers how long it was when the pod left.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from schedviz.scheduler.framework.cluster_event import ClusterEvent
+from schedviz.scheduler.framework.cluster_event import Happening
 
 
 @dataclass(slots=True)
 class _Flight:
     began: int
-    own: list[ClusterEvent] = field(default_factory=list)
+    own: list[Happening] = field(default_factory=list)
 
 
 class InFlight:
@@ -24,7 +24,7 @@ class InFlight:
 
     def __init__(self) -> None:
         self._flights: dict[str, _Flight] = {}
-        self._log: list[tuple[ClusterEvent, str]] = []
+        self._log: list[Happening] = []
 
     def __contains__(self, uid: str) -> bool:
         return uid in self._flights
@@ -35,21 +35,21 @@ class InFlight:
     def begin(self, uid: str) -> None:
         self._flights[uid] = _Flight(len(self._log))
 
-    def note(self, event: ClusterEvent, detail: str) -> None:
-        """Something happened that any of them may have to hear of."""
+    def note(self, happened: Happening) -> None:
+        """Something that any of them may have to hear of."""
         if self._flights:
-            self._log.append((event, detail))
+            self._log.append(happened)
 
-    def note_own(self, uid: str, events: Iterable[ClusterEvent]) -> None:
+    def note_own(self, uid: str, happened: Happening) -> None:
         """The pod itself changed."""
-        self._flights[uid].own.extend(events)
+        self._flights[uid].own.append(happened)
 
-    def end(self, uid: str) -> list[tuple[ClusterEvent, str]]:
-        """The attempt is over: what happened meanwhile, with what it happened to."""
+    def end(self, uid: str) -> list[Happening]:
+        """The attempt is over: what happened meanwhile."""
         flight = self._flights.pop(uid, None)
         if flight is None:
             return []
-        happened = [(event, "the pod itself") for event in flight.own] + self._log[flight.began :]
+        happened = flight.own + self._log[flight.began :]
         if not self._flights:
             self._log.clear()
         return happened

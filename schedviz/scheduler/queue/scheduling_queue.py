@@ -1,26 +1,27 @@
 """The scheduling queue: who may be scheduled next, who waits, for what, and until when.
 
 Every change of place comes out as a Move with its cause; `lanes` draws the places. Mirrors
-pkg/scheduler/backend/queue/scheduling_queue.go (v1.36). Left out on purpose: locks, metrics, moveRequestCycle (upstream
-needs it only when QueueingHints are off) and, so far, the hint functions: an event that a plugin registered for wakes
-every pod that this plugin refused.
+pkg/scheduler/backend/queue/scheduling_queue.go (v1.36). Left out on purpose: locks, metrics and moveRequestCycle
+(upstream needs it only when QueueingHints are off). An event wakes a waiting pod when a plugin that refused it says, by
+its hint, that the event may help.
 
 Assumption: `now` never goes back.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from schedviz.kube.objects import Pod
-from schedviz.scheduler.framework.cluster_event import ClusterEvent
+from schedviz.kube.objects import KubeObject, Pod
+from schedviz.scheduler.framework.cluster_event import ClusterEvent, Happening
 from schedviz.scheduler.framework.node_info import QueueConfig, QueuedPodInfo
 from schedviz.scheduler.framework.status import Status
 from schedviz.scheduler.framework.steps import Lane, Move, PodRef
 from schedviz.scheduler.queue import lanes
 from schedviz.scheduler.queue.active_queue import ActiveQueue, QueueKey
 from schedviz.scheduler.queue.backoff_queue import BackoffQueue
+from schedviz.scheduler.queue.hints import Hints, Registrations
 from schedviz.scheduler.queue.in_flight import InFlight
 from schedviz.scheduler.queue.lanes import QUEUED
 from schedviz.scheduler.queue.waiting_pods import WaitingPods
@@ -41,20 +42,19 @@ class _Why:
 
 
 class SchedulingQueue:
-    """Pods are known by uid. queue_key, pre_enqueue: the profile's; events_of: plugin -> what may help its pods
-    (empty: anything)."""
+    """Pods are known by uid. queue_key, pre_enqueue: the profile's; registrations: what may help the pods that a plugin
+    refused."""
 
     def __init__(
         self,
         *,
         queue_key: QueueKey,
         pre_enqueue: Callable[[Pod], Status],
-        events_of: Mapping[str, tuple[ClusterEvent, ...]],
+        registrations: Registrations,
         config: QueueConfig,
     ) -> None:
         self._pre_enqueue = pre_enqueue
-        self._events_of = dict(events_of)
-        self._interested: dict[ClusterEvent, frozenset[str]] = {}
+        self._hints = Hints(registrations)
         self._config = config
         self._pods: dict[str, QueuedPodInfo] = {}
         self._where: dict[str, Lane] = {}
@@ -134,16 +134,15 @@ class SchedulingQueue:
             self._active.add(queued)
             return []
         before, queued.pod = queued.pod, pod
-        if where is Lane.SCHEDULING:
-            self._in_flight.note_own(pod.uid, events)
-        elif where is Lane.GATED and pod.scheduling_gates != before.scheduling_gates:
+        if where is Lane.GATED and pod.scheduling_gates != before.scheduling_gates:
             return self._ungate(queued, _Why(now, "PodUpdate"))
-        elif where is Lane.UNSCHEDULABLE:
-            for event in events:
-                helped = self._helped(queued, event)
-                if helped:
-                    why = _Why(now, event.label, f"the pod itself ({helped})")
-                    return [self._wake(queued, event, why)]
+        for event in events:
+            happened = Happening(event, "the pod itself", before, pod)
+            if where is Lane.SCHEDULING:
+                self._in_flight.note_own(pod.uid, happened)
+            elif where is Lane.UNSCHEDULABLE and (helped := self._helped(queued, happened)):
+                why = _Why(now, event.label, f"{happened.detail} ({helped})")
+                return [self._wake(queued, helped, why)]
         return []
 
     def delete(
@@ -165,18 +164,30 @@ class SchedulingQueue:
         del self._pods[uid]
         return [Move(now, PodRef.of(queued.pod), source, target, cause, detail)]
 
-    def move_all(self, event: ClusterEvent, now: float, detail: str = "") -> list[Move]:
-        """Wake the waiting pods that this event may help; pods in flight hear of it when they come back."""
-        self._in_flight.note(event, detail)
-        plugins = self._plugins_for(event)
+    def move_all(
+        self,
+        event: ClusterEvent,
+        now: float,
+        detail: str = "",
+        *,
+        old: KubeObject | None = None,
+        new: KubeObject | None = None,
+    ) -> list[Move]:
+        """Wake the waiting pods that this event may help; pods in flight hear of it when they come back. old, new: what
+        the event happened to, as a hint wants to see it."""
+        happened = Happening(event, detail, old, new)
+        self._in_flight.note(happened)
+        plugins = self._hints.plugins_for(event)
         if not plugins:
             return []
         moves = []
         for queued in self._gated.of(plugins):
-            moves += self._ungate(queued, _Why(now, event.label, detail))
+            if self._hints.helped(queued.pod, {queued.gating_plugin}, happened):
+                moves += self._ungate(queued, _Why(now, event.label, detail))
         for queued in self._unschedulable.of(plugins):
-            helped = f"{detail} ({self._helped(queued, event)})"
-            moves.append(self._wake(queued, event, _Why(now, event.label, helped)))
+            if helped := self._helped(queued, happened):
+                why = _Why(now, event.label, f"{detail} ({helped})".lstrip())
+                moves.append(self._wake(queued, helped, why))
         return moves
 
     # ---- time ------------------------------------------------------------------------------------------------------
@@ -232,16 +243,14 @@ class SchedulingQueue:
         self._backoff.start(queued)
         return [self._again(queued, happened, _Why(now, "ScheduleAttemptFailure", source=source))]
 
-    def _again(
-        self, queued: QueuedPodInfo, happened: list[tuple[ClusterEvent, str]], why: _Why
-    ) -> Move:
+    def _again(self, queued: QueuedPodInfo, meanwhile: list[Happening], why: _Why) -> Move:
         if not queued.unschedulable_plugins and not queued.pending_plugins:
             return self._move_gently(queued, replace(why, detail="no plugin refused the pod"))
-        for event, detail in happened:
-            helped = self._helped(queued, event)
-            if helped:
-                detail = f"{detail} ({helped}), while the pod was being scheduled"
-                return self._wake(queued, event, replace(why, cause=event.label, detail=detail))
+        for happened in meanwhile:
+            if helped := self._helped(queued, happened):
+                detail = f"{happened.detail} ({helped}), while the pod was being scheduled"
+                why = replace(why, cause=happened.event.label, detail=detail)
+                return self._wake(queued, helped, why)
         return self._move(queued, Lane.UNSCHEDULABLE, why)
 
     def assume(self, uid: str) -> None:
@@ -271,31 +280,18 @@ class SchedulingQueue:
 
     # ---- who hears what --------------------------------------------------------------------------------------------
 
-    def _plugins_for(self, event: ClusterEvent) -> frozenset[str]:
-        """The plugins that want to hear of this event: they registered for it, or for nothing and so for all."""
-        found = self._interested.get(event)
-        if found is None:
-            found = self._interested[event] = frozenset(
-                plugin
-                for plugin, registered in self._events_of.items()
-                if not registered or any(event.matches(one) for one in registered)
-            )
-        return found
-
-    def _helped(self, queued: QueuedPodInfo, event: ClusterEvent) -> str:
-        """The plugin that refused the pod and may think otherwise after this event, or ""; pending ones first."""
-        plugins = self._plugins_for(event)
+    def _helped(self, queued: QueuedPodInfo, happened: Happening) -> str:
+        """The plugin that refused the pod and may think otherwise now, or ""; pending ones first."""
         for refused in (queued.pending_plugins, queued.unschedulable_plugins):
-            helped = refused & plugins
-            if helped:
-                return min(helped)
+            if helped := self._hints.helped(queued.pod, refused, happened):
+                return helped
         return ""
 
     # ---- places ----------------------------------------------------------------------------------------------------
 
-    def _wake(self, queued: QueuedPodInfo, event: ClusterEvent, why: _Why) -> Move:
-        """To active, or to backoff while its time is not up; a pod that a plugin holds pending need not wait."""
-        if queued.pending_plugins & self._plugins_for(event):
+    def _wake(self, queued: QueuedPodInfo, helped: str, why: _Why) -> Move:
+        """To active, or to backoff while its time is not up; a pod that the plugin holds pending need not wait."""
+        if helped in queued.pending_plugins:
             return self._admit(queued, Lane.ACTIVE, why)
         return self._move_gently(queued, why)
 

@@ -9,6 +9,7 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from schedviz.scheduler import plugins
+from schedviz.scheduler.framework.cluster_event import event_of
 from schedviz.scheduler.framework.steps import Lane
 from schedviz.web import explanation, readers, words
 from schedviz.web.views.parts import digest, is_known, nothing_new, session_page
@@ -55,6 +56,6 @@ def wakers(pod: PodState) -> list[tuple[str, list[str]]]:
     found = []
     for name in pod.plugins:
         kind = plugins.IN_TREE.get(name)
-        events = kind().events_to_register() if kind is not None else ()
-        found.append((name, [said for event in events for said in words.wakes(event)]))
+        registered = kind().events_to_register() if kind is not None else ()
+        found.append((name, [said for one in registered for said in words.wakes(event_of(one))]))
     return found
