@@ -1,18 +1,21 @@
 """What the API server adds to an object that is created: defaults, priority admission, the first status.
 
-Called by `resources`. Mirrors pkg/apis/core/v1/defaults.go, plugin/pkg/admission/priority and the pod strategy, as far
-as a scheduler and its clients notice.
+Called by `resources`. Mirrors pkg/apis/core/v1/defaults.go, plugin/pkg/admission/priority and storage/storageclass, and
+the pod strategy, as far as a scheduler and its clients notice.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
 from schedviz.kube.kinds import Kind
+from schedviz.kube.volumes import BETA_CLASS
 from schedviz.sandbox.status import ApiError
 from schedviz.sandbox.storage import Object, Objects
 
+DEFAULT_CLASS = "storageclass.kubernetes.io/is-default-class"
 SYSTEM_CLASSES = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}
 _POD_SPEC: tuple[tuple[str, Any], ...] = (
     ("schedulerName", "default-scheduler"),
@@ -30,27 +33,59 @@ def timestamp() -> str:
 
 def on_create(storage: Objects, kind: Kind, new: Object) -> None:
     """Fills in `new`. Raises 403 where the admission of a priority says no."""
-    if kind.kind == "Pod":
-        _pod(storage, new)
-    elif kind.kind == "Node":
-        status = new["status"] = dict(new.get("status") or {})
-        if "allocatable" not in status and "capacity" in status:
-            status["allocatable"] = dict(status["capacity"])
-        conditions = status.get("conditions") or []
-        if not any(one.get("type") == "Ready" for one in conditions):  # the kubelet's first report
-            ready = condition("Ready", "True", reason="KubeletReady")
-            status["conditions"] = [*conditions, ready]
-        if not status.get("conditions"):
-            status["conditions"] = [_ready()]  # the kubelet that is played is there at once
-    elif kind.kind == "Namespace":
-        new["spec"] = {"finalizers": ["kubernetes"]}
-        new["status"] = {"phase": "Active"}
-        labels = new["metadata"].get("labels") or {}
-        labels = {**labels, "kubernetes.io/metadata.name": new["metadata"]["name"]}
-        new["metadata"]["labels"] = labels
-    elif kind.kind == "PriorityClass":
-        new.setdefault("value", 0)
-        new.setdefault("preemptionPolicy", "PreemptLowerPriority")
+    fill = _ON_CREATE.get(kind.kind)
+    if fill is not None:
+        fill(storage, new)
+
+
+def _node(storage: Objects, node: Object) -> None:
+    status = node["status"] = dict(node.get("status") or {})
+    if "allocatable" not in status and "capacity" in status:
+        status["allocatable"] = dict(status["capacity"])
+    conditions = status.get("conditions") or []
+    if not any(one.get("type") == "Ready" for one in conditions):  # the kubelet's first report
+        ready = condition("Ready", "True", reason="KubeletReady")
+        status["conditions"] = [*conditions, ready]
+    if not status.get("conditions"):
+        status["conditions"] = [_ready()]  # the kubelet that is played is there at once
+
+
+def _namespace(storage: Objects, namespace: Object) -> None:
+    namespace["spec"] = {"finalizers": ["kubernetes"]}
+    namespace["status"] = {"phase": "Active"}
+    meta = namespace["metadata"]
+    meta["labels"] = (meta.get("labels") or {}) | {"kubernetes.io/metadata.name": meta["name"]}
+
+
+def _priority_class(storage: Objects, new: Object) -> None:
+    new.setdefault("value", 0)
+    new.setdefault("preemptionPolicy", "PreemptLowerPriority")
+
+
+def _storage_class(storage: Objects, new: Object) -> None:
+    new.setdefault("reclaimPolicy", "Delete")
+    new.setdefault("volumeBindingMode", "Immediate")
+
+
+def _volume(storage: Objects, volume: Object) -> None:
+    usual = {"persistentVolumeReclaimPolicy": "Retain", "volumeMode": "Filesystem"}
+    volume["spec"] = usual | (volume.get("spec") or {})
+    volume["status"] = {"phase": "Pending"}
+
+
+def _claim(storage: Objects, claim: Object) -> None:
+    claim["spec"] = {"volumeMode": "Filesystem"} | (claim.get("spec") or {})
+    claim["status"] = {"phase": "Pending"}
+    _admit_class(storage, claim)
+
+
+def _admit_class(storage: Objects, claim: Object) -> None:
+    """A claim that names no class gets the default one."""
+    annotations = claim["metadata"].get("annotations") or {}
+    if claim["spec"].get("storageClassName") is None and BETA_CLASS not in annotations:
+        for one in storage.values("StorageClass"):
+            if (one["metadata"].get("annotations") or {}).get(DEFAULT_CLASS) == "true":
+                claim["spec"]["storageClassName"] = one["metadata"]["name"]
 
 
 def _ready() -> dict[str, Any]:
@@ -155,3 +190,14 @@ def qos_class(spec: dict[str, Any]) -> str:
         for name in ("cpu", "memory")
     )
     return "Guaranteed" if full else "Burstable"
+
+
+_ON_CREATE: dict[str, Callable[[Objects, Object], None]] = {
+    "Pod": _pod,
+    "Node": _node,
+    "Namespace": _namespace,
+    "PriorityClass": _priority_class,
+    "StorageClass": _storage_class,
+    "PersistentVolume": _volume,
+    "PersistentVolumeClaim": _claim,
+}

@@ -29,6 +29,7 @@ from schedviz.sandbox.scenarios import ScenarioError
 from schedviz.sandbox.scenarios.player import Player
 from schedviz.sandbox.status import ApiError, bad_request, not_found
 from schedviz.sandbox.storage import Database, Object, Storage
+from schedviz.sandbox.volume_binder import VolumeBinder
 
 MAX_BODY = 3 * 1024 * 1024
 LAST_SECONDS = 0.5
@@ -47,11 +48,13 @@ class Sandbox:
 
     storage: Storage
     kubelet: Kubelet
+    volume_binder: VolumeBinder
     player: Player
     token: str
 
     async def close(self) -> None:
         await self.player.stop()
+        await self.volume_binder.stop()
         await self.kubelet.stop()
         self.storage.close()
 
@@ -117,10 +120,12 @@ class Server:
         except ScenarioError as error:
             log.warning("sandbox %s goes on without its scenario: %s", name, error)
             plan = scenarios.load("empty")
-        kubelet, player = Kubelet(storage), Player(storage, plan)
-        sandbox = Sandbox(storage, kubelet, player, storage.about["token"])
+        kubelet, binder = Kubelet(storage), VolumeBinder(storage)
+        player = Player(storage, plan)
+        sandbox = Sandbox(storage, kubelet, binder, player, storage.about["token"])
         self._sandboxes[name] = sandbox
         kubelet.start()
+        binder.start()
         player.start()
         self._write_kubeconfig(name, sandbox)
         return sandbox

@@ -25,7 +25,10 @@ def refused(answer: Any) -> tuple[int, str, str]:
 # ---- every kind ----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", [k for k in KINDS.values() if k.kind != "Namespace"], ids=str)
+CHANGING = ("Namespace", "PersistentVolume")  # the sandbox has more to say of them at once
+
+
+@pytest.mark.parametrize("kind", [k for k in KINDS.values() if k.kind not in CHANGING], ids=str)
 def test_a_kind_is_kept_and_read_back(sandbox: Running, kind: Kind) -> None:
     namespace = "default" if kind.namespaced else ""
     body = {"apiVersion": kind.api_version, "kind": kind.kind, "metadata": {"name": "one"}}

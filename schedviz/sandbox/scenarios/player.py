@@ -11,14 +11,21 @@ import logging
 
 from schedviz.kube.kinds import KINDS
 from schedviz.sandbox import resources
-from schedviz.sandbox.defaults import SYSTEM_CLASSES
+from schedviz.sandbox.defaults import DEFAULT_CLASS, SYSTEM_CLASSES
 from schedviz.sandbox.resources import Target
 from schedviz.sandbox.scenarios import Scenario, Stream
 from schedviz.sandbox.status import ApiError
 from schedviz.sandbox.storage import Object, Storage
+from schedviz.sandbox.volume_binder import PROVISIONER
 
 TICK_SECONDS = 0.1
 SYSTEM_NAMESPACES = ("default", "kube-system", "kube-public", "kube-node-lease")
+STANDARD: Object = {
+    "metadata": {"name": "standard", "annotations": {DEFAULT_CLASS: "true"}},
+    "provisioner": PROVISIONER,
+    "volumeBindingMode": "WaitForFirstConsumer",
+}
+"""Every sandbox has this class, as every cluster of a laptop has one."""
 log = logging.getLogger(__name__)
 
 
@@ -44,6 +51,7 @@ class Player:
             self._make("Namespace", "", {"metadata": {"name": name}})
         for name, value in (SYSTEM_CLASSES | self._scenario.priority_classes).items():
             self._make("PriorityClass", "", {"metadata": {"name": name}, "value": value})
+        self._make("StorageClass", "", STANDARD)
         for nodes in self._scenario.nodes:
             for node in nodes.objects():
                 self._make("Node", "", node)
