@@ -10,7 +10,6 @@ from schedviz.scheduler.framework.status import SUCCESS, Code
 from schedviz.scheduler.plugins.node_resources_fit import (
     NodeResourcesFit,
     ResourceWeight,
-    broken_linear,
 )
 from tests import make, strategies
 
@@ -147,20 +146,6 @@ def test_pod_level_resources_are_not_scored():
     pod = make.pod(resources={"requests": {"cpu": "4", "memory": "8Gi"}})
     nodes = make.snapshot([make.node("n")])
     assert make.scored(NodeResourcesFit(), pod, nodes) == {"n": 97}
-
-
-@pytest.mark.parametrize(
-    ("utilization", "score"),
-    [
-        pytest.param(0, 0, id="before the first point"),
-        pytest.param(25, 50, id="on the way up"),
-        pytest.param(40, 100, id="on a point"),
-        pytest.param(43, 86, id="down, truncated toward zero"),
-        pytest.param(100, 0, id="behind the last"),
-    ],
-)
-def test_broken_linear(utilization, score):
-    assert broken_linear([(10, 0), (40, 100), (61, 0)])[utilization] == score
 
 
 def one_by_one(pod, info):
