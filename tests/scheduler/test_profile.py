@@ -16,7 +16,12 @@ def test_the_default_profile_has_every_plugin_and_upstreams_weights():
 def test_each_profile_has_its_arguments():
     fit = {"name": "NodeResourcesFit", "args": {"scoringStrategy": {"type": "MostAllocated"}}}
     profiles = configured_profiles(
-        {"profiles": [{}, {"schedulerName": "packing", "pluginConfig": [fit]}]}
+        {
+            "profiles": [
+                {"schedulerName": "default-scheduler"},
+                {"schedulerName": "packing", "pluginConfig": [fit]},
+            ]
+        }
     )
     assert (
         profiles["default-scheduler"].plugins["NodeResourcesFit"].args.strategy == "LeastAllocated"

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from schedviz.scheduler.config import DEFAULT_MULTI_POINT, features, profile_configs
+from schedviz.scheduler.config import DEFAULT_MULTI_POINT, features, from_object
 
 DEFAULTS = [one.name for one in DEFAULT_MULTI_POINT.enabled]
 SCORING = {"NodeAffinity", "NodeResourcesFit", "TaintToleration", "ImageLocality"}
 
 
 def profile(**plugins):
-    (config,) = profile_configs({"profiles": [{"plugins": plugins}]})
+    (config,) = from_object({"profiles": [{"plugins": plugins}]}).profiles
     return config
 
 
@@ -91,7 +91,7 @@ def test_a_custom_entry_keeps_the_defaults_place():
 
 
 def test_without_profiles_there_is_the_default_one():
-    (config,) = profile_configs(None)
+    (config,) = from_object(None).profiles
     assert config.scheduler_name == "default-scheduler"
     assert list(config.plugin_names) == DEFAULTS
 
@@ -101,3 +101,8 @@ def test_gates_change_the_defaults():
     assert "MatchLabelKeysInPodTopologySpread" not in features(
         {"MatchLabelKeysInPodTopologySpread": False}
     )
+
+
+def test_a_default_plugin_is_there_with_its_gate_only():
+    (config,) = from_object(None, features=features({"NodeDeclaredFeatures": False})).profiles
+    assert list(config.plugin_names) == [one for one in DEFAULTS if one != "NodeDeclaredFeatures"]

@@ -1,12 +1,12 @@
-"""Which plugins a profile runs where, with which weights and arguments, as a KubeSchedulerConfiguration says it.
+"""Which plugins a profile runs where and with which weights: the defaults, and what a profile changes of them.
 
-Read by `profile`. Mirrors pkg/scheduler/apis/config/v1 default_plugins.go mergePlugins and
-framework/runtime expandMultiPointPlugins (v1.36). Left out so far: validation of the file's fields.
+Used by `defaults` and, through ProfileConfig, by `profile`. Mirrors pkg/scheduler/apis/config/v1 default_plugins.go
+mergePlugins and framework/runtime expandMultiPointPlugins (v1.36).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Mapping, Set
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -26,21 +26,35 @@ class PluginSet:
     """What one extension point (or multiPoint) enables, in order, and disables; "*" disables all defaults."""
 
     enabled: tuple[Enabled, ...] = ()
-    disabled: frozenset[str] = frozenset()
+    disabled: tuple[str, ...] = ()
+
+    @classmethod
+    def read(cls, raw: Mapping[str, Any]) -> PluginSet:
+        return cls(
+            tuple(
+                Enabled(one.get("name") or "", one.get("weight") or 0)
+                for one in raw.get("enabled") or ()
+            ),
+            tuple(one.get("name") or "" for one in raw.get("disabled") or ()),
+        )
 
     def merged(self, custom: PluginSet) -> PluginSet:
-        """These defaults with the customs put in: same names in place, new names behind."""
-        disabled = self.disabled | custom.disabled
-        again = {one.name: one for one in custom.enabled}
-        kept = [
-            again.get(one.name, one)
-            for one in (() if "*" in disabled else self.enabled)
-            if one.name not in disabled
-        ]
-        names = {one.name for one in kept}
-        return PluginSet(
-            (*kept, *(one for one in custom.enabled if one.name not in names)), disabled
-        )
+        """These defaults with the customs put in: same names in place, new names behind. A custom that stands twice
+        stays twice: building the profile refuses it."""
+        disabled = (*custom.disabled, *self.disabled)
+        last = {one.name: i for i, one in enumerate(custom.enabled)}
+        kept: list[Enabled] = []
+        placed: set[int] = set()
+        for one in () if "*" in disabled else self.enabled:
+            if one.name in disabled:
+                continue
+            if one.name in last:
+                placed.add(last[one.name])
+                kept.append(custom.enabled[last[one.name]])
+            else:
+                kept.append(one)
+        behind = (one for i, one in enumerate(custom.enabled) if i not in placed)
+        return PluginSet((*kept, *behind), disabled)
 
 
 DEFAULT_MULTI_POINT = PluginSet(
@@ -68,7 +82,6 @@ DEFAULT_MULTI_POINT = PluginSet(
     )
 )
 
-
 # Feature gates that some plugin asks for and that are on by default.
 DEFAULT_FEATURES = frozenset(
     {
@@ -77,6 +90,8 @@ DEFAULT_FEATURES = frozenset(
         "NodeDeclaredFeatures",
     }
 )
+GATED = {"NodeDeclaredFeatures": "NodeDeclaredFeatures"}
+"""Default plugins that are there only with a feature gate."""
 
 
 def features(gates: Mapping[str, bool] | None) -> frozenset[str]:
@@ -86,16 +101,28 @@ def features(gates: Mapping[str, bool] | None) -> frozenset[str]:
     return (DEFAULT_FEATURES | on) - (gates.keys() - on)
 
 
+def default_multi_point(features: Set[str]) -> PluginSet:
+    """The default plugins with these feature gates."""
+    return PluginSet(
+        tuple(
+            one
+            for one in DEFAULT_MULTI_POINT.enabled
+            if one.name not in GATED or GATED[one.name] in features
+        )
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class ProfileConfig:
-    """plugins: by the file's names of points ("preFilter", "multiPoint"), merged into the defaults; args: as
-    written."""
+    """plugins: by the file's names of points ("preFilter", "multiPoint"), merged into the defaults; args: with their
+    defaults. percentage_of_nodes_to_score: None: what the whole configuration says."""
 
     scheduler_name: str = DEFAULT_SCHEDULER_NAME
     plugins: Mapping[str, PluginSet] = field(
         default_factory=lambda: {"multiPoint": DEFAULT_MULTI_POINT}
     )
-    args: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    args: Mapping[str, Any] = field(default_factory=dict)
+    percentage_of_nodes_to_score: int | None = None
 
     @property
     def plugin_names(self) -> tuple[str, ...]:
@@ -103,9 +130,12 @@ class ProfileConfig:
         sets = [self.plugins["multiPoint"], *self.plugins.values()]
         return tuple(dict.fromkeys(one.name for a_set in sets for one in a_set.enabled))
 
+    def set_at(self, point: str) -> PluginSet:
+        return self.plugins.get(field_of(point), PluginSet())
+
     def at(self, point: str, able: Set[str]) -> tuple[str, ...]:
         """The plugins of one extension point in the order they run; `able`: those that have something to say there."""
-        own = self.plugins.get(_field_of(point), PluginSet())
+        own = self.set_at(point)
         names = [one.name for one in own.enabled]
         if "*" in own.disabled:
             return tuple(names)
@@ -121,38 +151,11 @@ class ProfileConfig:
     def weights(self) -> dict[str, int]:
         """The score list's word counts before multiPoint's; 0 is 1."""
         found: dict[str, int] = {}
-        own = self.plugins.get("score", PluginSet())
-        for one in (*own.enabled, *self.plugins["multiPoint"].enabled):
+        for one in (*self.set_at("Score").enabled, *self.plugins["multiPoint"].enabled):
             found.setdefault(one.name, one.weight or 1)
         return found
 
 
-def profile_configs(raw: Mapping[str, Any] | None) -> tuple[ProfileConfig, ...]:
-    """The profiles of a KubeSchedulerConfiguration; without any, the default one."""
-    profiles: Iterable[Mapping[str, Any]] = (raw or {}).get("profiles") or ({},)
-    return tuple(_profile_config(profile) for profile in profiles)
-
-
-def _profile_config(raw: Mapping[str, Any]) -> ProfileConfig:
-    sets = {
-        point: _plugin_set(a_set)
-        for point, a_set in (raw.get("plugins") or {}).items()
-        if a_set is not None
-    }
-    sets["multiPoint"] = DEFAULT_MULTI_POINT.merged(sets.get("multiPoint", PluginSet()))
-    return ProfileConfig(
-        raw.get("schedulerName") or DEFAULT_SCHEDULER_NAME,
-        sets,
-        {one["name"]: one.get("args") or {} for one in raw.get("pluginConfig") or ()},
-    )
-
-
-def _plugin_set(raw: Mapping[str, Any]) -> PluginSet:
-    return PluginSet(
-        tuple(Enabled(one["name"], one.get("weight") or 0) for one in raw.get("enabled") or ()),
-        frozenset(one["name"] for one in raw.get("disabled") or ()),
-    )
-
-
-def _field_of(point: str) -> str:
+def field_of(point: str) -> str:
+    """The file's name of an extension point."""
     return point[0].lower() + point[1:]
