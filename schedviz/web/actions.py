@@ -6,6 +6,7 @@ submits it and `recording` writes the answer and the audit row. Refusals are `Re
 
 from __future__ import annotations
 
+import contextlib
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -15,8 +16,11 @@ from django.db import transaction
 
 from schedviz.web import permissions
 from schedviz.web.models import Audit, Cluster, Command, Lease, PodState, Session
+from schedviz.web.tables import clean
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from django.contrib.auth.models import User
 
     from schedviz.web.permissions import Person
@@ -99,54 +103,59 @@ def cluster_add(
 
 def pod_retry(by: Person, session: Session, uid: str, *, key: str) -> Command:
     """Asks the session to try this pod now. The same `key` again gives the same command."""
-    return _pod_command(by, session, "retry", {"uid": uid}, key=key)
+    with _asked(by, "pod.retry", session, _pod_name(session, uid)) as name:
+        return _pod_command(by, session, "retry", {"uid": uid, "pod": name}, key=key)
 
 
 def pod_move(by: Person, session: Session, uid: str, *, to: str | int, key: str) -> Command:
     """Asks the session to move this pod among those of its priority: to "top", "bottom" or a place counted from 1."""
-    return _pod_command(by, session, "move", {"uid": uid, "to": _place(to)}, key=key)
+    with _asked(by, "pod.move", session, _pod_name(session, uid)) as name:
+        args = {"uid": uid, "to": _place(to), "pod": name}
+        return _pod_command(by, session, "move", args, key=key)
 
 
 def session_pause(
     by: Person, session: Session, *, reason: str, seconds: float | None = None, key: str
 ) -> Command:
     """Asks the session to take no pod from its queue until it is resumed, or for so many seconds."""
-    _check(by, "session.pause", session, session.name)
-    reason = reason.strip()
-    if not reason:
-        raise Refused("say why: others see the reason on every page of this session")
-    if seconds is not None and not 0 < seconds <= MAX_PAUSE_SECONDS:
-        raise Refused(
-            f"pause for more than 0 and at most {MAX_PAUSE_SECONDS} seconds, or without an end"
-        )
-    args = {"reason": reason[:REASON_LENGTH], "seconds": seconds}
-    return _command(by, session, "pause", args, key=key)
+    with _asked(by, "session.pause", session, session.name):
+        reason = reason.strip()
+        if not reason:
+            raise Refused("say why: others see the reason on every page of this session")
+        if seconds is not None and not 0 < seconds <= MAX_PAUSE_SECONDS:
+            raise Refused(
+                f"pause for more than 0 and at most {MAX_PAUSE_SECONDS} seconds, or without an end"
+            )
+        args = {"reason": reason[:REASON_LENGTH], "seconds": seconds}
+        return _command(by, session, "pause", args, key=key)
 
 
 def session_resume(by: Person, session: Session, *, key: str) -> Command:
     """Asks the session to take pods from its queue again."""
-    _check(by, "session.resume", session, session.name)
-    return _command(by, session, "resume", {}, key=key)
+    with _asked(by, "session.resume", session, session.name):
+        return _command(by, session, "resume", {}, key=key)
 
 
 def _place(to: str | int) -> str | int:
     if to in ("top", "bottom"):
         return to
     text = str(to)
-    if text.isascii() and text.isdigit() and 1 <= int(text) <= 1_000_000:
+    if text.isascii() and text.isdigit() and len(text) < 8 and 1 <= int(text) <= 1_000_000:
         return int(text)
     raise Refused(f"{text[:40]!r} is no place: write top, bottom or a number counted from 1")
+
+
+def _pod_name(session: Session, uid: str) -> str:
+    pod = PodState.objects.filter(session=session, uid=uid).first()
+    return f"{pod.namespace}/{pod.name}" if pod else uid[:300]
 
 
 def _pod_command(
     by: Person, session: Session, verb: str, args: dict[str, Any], *, key: str
 ) -> Command:
-    pod = PodState.objects.filter(session=session, uid=args["uid"]).first()
-    name = f"{pod.namespace}/{pod.name}" if pod else args["uid"][:300]
-    _check(by, f"pod.{verb}", session, name)
-    if pod is None:
+    if not PodState.objects.filter(session=session, uid=args["uid"]).exists():
         raise Refused("this session knows no such pod: it may have been deleted")
-    return _command(by, session, verb, {**args, "pod": name}, key=key)
+    return _command(by, session, verb, args, key=key)
 
 
 def _command(by: Person, session: Session, verb: str, args: dict[str, Any], *, key: str) -> Command:
@@ -173,6 +182,23 @@ def _save(row: Cluster | Session) -> None:
     row.save()
 
 
+def denied(by: Person, action: str, session_name: str, on: str, why: str) -> None:
+    """A page turned somebody away who asked for more than to look: that leaves a trace."""
+    session = Session.objects.filter(name=session_name).first()
+    _audit(by, action, session, on or session_name, outcome="denied", message=why)
+
+
+@contextlib.contextmanager
+def _asked(by: Person, action: str, session: Session, on: str) -> Iterator[str]:
+    """Inside, `by` may do it; what is refused there leaves a trace as well."""
+    _check(by, action, session, on)
+    try:
+        yield on
+    except Refused as refused:
+        _audit(by, action, session, on, outcome="refused", message=str(refused))
+        raise
+
+
 def _check(by: Person, action: str, session: Session | None, on: str) -> None:
     try:
         permissions.check(by, action, session)
@@ -189,4 +215,6 @@ def _audit(
     **more: Any,  # before, after, outcome, message
 ) -> None:
     more.setdefault("outcome", "ok")
-    Audit.objects.create(user=by.username, action=action, session=session, object=on[:400], **more)
+    Audit.objects.create(
+        user=by.username, action=action, session=session, object=clean(on, 400), **more
+    )

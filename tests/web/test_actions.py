@@ -79,7 +79,7 @@ def test_places(session, pod, to, kept):
     assert actions.pod_move(people.olga(), session, "u1", to=to, key="k").args["to"] == kept
 
 
-@pytest.mark.parametrize("to", ["", "0", "-1", "2.5", "up", "٣", "9" * 30])
+@pytest.mark.parametrize("to", ["", "0", "-1", "2.5", "up", "٣", "9" * 30, "9" * 5000])
 def test_no_place(session, pod, to):
     with pytest.raises(Refused, match="no place"):
         actions.pod_move(people.olga(), session, "u1", to=to, key="k")
@@ -101,6 +101,36 @@ def test_a_stopped_session_takes_no_commands(session, pod):
 def test_a_wish_without_a_usable_key_is_refused(session, pod, key):
     with pytest.raises(Refused, match="key"):
         actions.pod_retry(people.olga(), session, "u1", key=key)
+
+
+@pytest.mark.parametrize(
+    ("ask", "on"),
+    [
+        pytest.param(
+            lambda by, session: actions.pod_move(by, session, "u1", to="up", key="k"),
+            "team/kubia",
+            id="no place",
+        ),
+        pytest.param(
+            lambda by, session: actions.pod_retry(by, session, "u\0", key="k"),
+            "u\ufffd",
+            id="no such pod",
+        ),
+        pytest.param(
+            lambda by, session: actions.session_pause(by, session, reason=" ", key="k"),
+            "demo",
+            id="no reason",
+        ),
+        pytest.param(
+            lambda by, session: actions.session_resume(by, session, key=""), "demo", id="no key"
+        ),
+    ],
+)
+def test_what_is_refused_leaves_a_trace(session, pod, ask, on):
+    with pytest.raises(Refused) as refused:
+        ask(people.olga(), session)
+    audit = Audit.objects.get()
+    assert (audit.outcome, audit.object, audit.message) == ("refused", on, str(refused.value))
 
 
 def test_a_viewer_moves_nothing(session, pod):

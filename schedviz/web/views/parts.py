@@ -6,10 +6,11 @@ import functools
 import hashlib
 from typing import TYPE_CHECKING, Any
 
+from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpResponse
 from django.views.decorators.cache import never_cache
 
-from schedviz.web import permissions, readers
+from schedviz.web import actions, permissions, readers
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,11 +25,18 @@ def session_page(
 ) -> Callable[[Callable[..., HttpResponse]], Callable[..., HttpResponse]]:
     """Decorator: the view gets the Session in place of its name; 404 without one, 403 for who may not."""
 
+    permissions.LEAST_ROLE[action]  # a misspelt action fails when the view is imported
+
     def decorate(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
-        @permissions.require(action)
         @never_cache
         @functools.wraps(view)
         def found(request: HttpRequest, name: str, *args: Any, **kwargs: Any) -> HttpResponse:
+            try:
+                permissions.check(request.user, action)
+            except PermissionDenied as why:
+                if request.method == "POST":
+                    actions.denied(request.user, action, name, kwargs.get("uid", ""), str(why))
+                raise
             return view(request, find_session(name), *args, **kwargs)
 
         return found
