@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from schedviz.cluster.client import ClusterClient
+from schedviz.scheduler.framework.runtime import Framework
 from schedviz.scheduler.framework.steps import Command, Lane, Outcome
 from schedviz.scheduler.profile import default_profile
 from schedviz.scheduler.scheduler import Scheduler
@@ -46,11 +47,14 @@ class KeepingSink:
 
 @contextlib.contextmanager
 def session(
-    sandbox: Running, sink: KeepingSink, restored: Iterable[RestoredPod] = ()
+    sandbox: Running,
+    sink: KeepingSink,
+    restored: Iterable[RestoredPod] = (),
+    profiles: dict[str, Framework] | None = None,
 ) -> Iterator[Session]:
     made = Session(
         client=ClusterClient.from_kubeconfig(str(sandbox.kubeconfig)),
-        scheduler=Scheduler({"default-scheduler": default_profile()}, seed=1),
+        scheduler=Scheduler(profiles or {"default-scheduler": default_profile()}, seed=1),
         sink=sink,
         restored=restored,
     )
