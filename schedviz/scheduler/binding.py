@@ -282,8 +282,8 @@ def failed_scheduling(record: CycleRecord) -> CreateEvent:
     )
 
 
-def not_scheduled(record: CycleRecord) -> PatchPodStatus:
-    """The PodScheduled condition, as kube-scheduler writes it."""
+def not_scheduled(record: CycleRecord, nominated: str | None = None) -> PatchPodStatus:
+    """The PodScheduled condition, as kube-scheduler writes it. nominated: the new nominatedNodeName, None: as it is."""
     reason = "Unschedulable" if record.outcome is Outcome.UNSCHEDULABLE else "SchedulerError"
     condition = {
         "type": "PodScheduled",
@@ -291,4 +291,4 @@ def not_scheduled(record: CycleRecord) -> PatchPodStatus:
         "reason": reason,
         "message": record.message,
     }
-    return PatchPodStatus(record.pod, condition)
+    return PatchPodStatus(record.pod, condition, nominated)

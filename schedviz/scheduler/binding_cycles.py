@@ -12,7 +12,7 @@ from schedviz.kube.objects import Pod
 from schedviz.scheduler import binding
 from schedviz.scheduler.binding import Binding, Bindings, Refusal, Waiting
 from schedviz.scheduler.cache import Cache
-from schedviz.scheduler.framework.status import Error, Status
+from schedviz.scheduler.framework.status import Error, Status, Unschedulable
 from schedviz.scheduler.framework.steps import (
     Action,
     Change,
@@ -50,11 +50,11 @@ class BindingCycles:
         self._next_effect += 1
         return effect
 
-    def tell_failure(self, record: CycleRecord) -> list[Output]:
-        """To whoever reads the pod's events and conditions."""
+    def tell_failure(self, record: CycleRecord, nominated: str | None = None) -> list[Output]:
+        """To whoever reads the pod's events and conditions. nominated: its new nominatedNodeName, None: as it is."""
         return [
             self.effect(record, binding.failed_scheduling(record)),
-            self.effect(record, binding.not_scheduled(record)),
+            self.effect(record, binding.not_scheduled(record, nominated)),
         ]
 
     def check_invariants(self) -> None:
@@ -116,6 +116,14 @@ class BindingCycles:
         if is_unheard:
             self._unheard[held.pod.uid] = held.record
         return self._give_up(held, now, refused)
+
+    def preempt(self, uid: str, plugin: str, now: float) -> list[Output] | None:
+        """Give up a pod that waits at Permit, for a more important one; None when it does not wait there."""
+        held = self._bindings.get(uid)
+        if held is None or not held.waits_for or not self._bindings.is_held(uid):
+            return None
+        why = binding.refusal("Permit", Unschedulable("preempted").by(plugin))
+        return self._give_up(self._bindings.take(uid), now, why)
 
     def tick(self, now: float) -> list[Output]:
         """Who waited too long."""

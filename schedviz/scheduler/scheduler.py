@@ -8,6 +8,7 @@ CommandResults.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Generator, Mapping
 
 from schedviz.kube.objects import MalformedObject, Pod
@@ -32,6 +33,7 @@ from schedviz.scheduler.framework.steps import (
     Reply,
     Step,
 )
+from schedviz.scheduler.preemptions import Preemptions
 from schedviz.scheduler.queue import SchedulingQueue
 from schedviz.scheduler.schedule_one import Attempt
 from schedviz.scheduler.views import NodeView, PodView, Remembered, Settled
@@ -74,6 +76,11 @@ class Scheduler:
         self._settled = Settled()
         self._unreadable: set[str] = set()
         self._bindings = BindingCycles(self._queue, self._cache, self._settled)
+        self._preemptions = Preemptions(self._queue, self._bindings)
+        for profile in self._profiles.values():
+            profile.nominated = self._queue.nominator.by_node
+            profile.preempting, profile.leaving = self._preemptions, self._preemptions.leaving
+            profile.rng = self._rng
         self._world = World(
             self._cache, self._queue, self._profiles.__contains__, lambda pod: self._recall(pod)
         )
@@ -92,7 +99,8 @@ class Scheduler:
             return self._noted(self._changed(entry, now))
         if isinstance(entry, Command):
             return self._noted([*commands.obey(entry, self._queue, self._gate, now)])
-        return self._noted(self._bindings.replied(entry, now))
+        answered = [*self._bindings.replied(entry, now), *self._preemptions.replied(entry, now)]
+        return self._noted(answered)
 
     def tick(self, now: float) -> list[Output]:
         """Time passed: backoffs that end, pods that waited too long, in the queue or for their binding."""
@@ -161,6 +169,7 @@ class Scheduler:
         self._queue.check_invariants()
         self._cache.check_invariants()
         self._bindings.check_invariants()
+        self._preemptions.check_invariants()
 
     # ---- changes ---------------------------------------------------------------------------------------------------
 
@@ -178,6 +187,7 @@ class Scheduler:
             outputs += self._seen_assigned(pod, queued, now)
         elif pod is None and old is not None:
             self._bindings.forget(old.uid)
+            self._preemptions.forget(old.uid)
         return outputs
 
     def _seen_assigned(self, pod: Pod, queued: QueuedPodInfo | None, now: float) -> list[Output]:
@@ -232,7 +242,8 @@ class Scheduler:
     def _cycle(
         self, queued: QueuedPodInfo, popped: Move, now: float
     ) -> Generator[Step, None, list[Output]]:
-        framework, pod = self._profiles[queued.pod.scheduler_name], queued.pod
+        framework = self._profiles[queued.pod.scheduler_name]
+        pod = nominated(queued.pod, self._queue.nominator.node_of(queued.uid))
         nodes = self._cache.update_snapshot()
         record = CycleRecord(
             number=self._next_cycle,
@@ -257,11 +268,28 @@ class Scheduler:
         return self._noted([popped, *(yield from self._bindings.place(held, now))])
 
     def _not_chosen(self, queued: QueuedPodInfo, attempt: Attempt, now: float) -> list[Output]:
+        """The nomination first, and the victims: an event that comes meanwhile must find the pod held back."""
+        record, after = attempt.record, attempt.after
+        name, asked = None if after is None else after.nominated_node_name, []
+        if after is not None and name is not None:
+            known = {queued.pod.nominated_node_name, self._queue.nominator.node_of(queued.uid)}
+            self._queue.nominator.add(queued.pod, name)
+            asked = self._preemptions.start(queued.pod, after, record, now)
+            name = None if known == {name} else name
         queued.unschedulable_plugins = set(attempt.unschedulable_plugins)
-        queued.message = attempt.record.message
+        queued.message = record.message
         moves = self._queue.add_unschedulable(queued, now)
-        return [*moves, *self._bindings.tell_failure(attempt.record)]
+        return [*moves, *self._bindings.tell_failure(record, name), *asked]
 
     def _noted(self, outputs: list[Output]) -> list[Output]:
         self._settled.note(outputs)
         return outputs
+
+
+def nominated(pod: Pod, node_name: str) -> Pod:
+    """The pod with the nomination that we know of, though the watch may not have shown it yet."""
+    if pod.nominated_node_name == node_name:
+        return pod
+    other = copy.copy(pod)
+    other.nominated_node_name = node_name
+    return other

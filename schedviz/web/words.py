@@ -126,6 +126,8 @@ CAUSES: dict[str, str] = {
     "ScheduleAttemptFailure": "the attempt failed",
     "Popped": "its turn came",
     "PopFromBackoffQ": "nothing was active: tried before its backoff was over",
+    "PreemptionDone": "all its victims have been asked to go",
+    "PreemptionFailed": "a victim could not be asked to go",
     "Assumed": "a node was chosen",
     "Bound": "the API server confirmed the binding",
     "AssignedPodAdd": "the pod turned up on a node",

@@ -68,7 +68,7 @@ class FilterVerdict:
 
 
 class Filters:
-    """nominated, preempting, rng: what plugins see through their handle; set by the scheduler that owns them."""
+    """nominated, preempting, leaving, rng: what plugins see through their handle; set by the scheduler that owns it."""
 
     def __init__(
         self, plugins: Mapping[str, Plugin], points: Mapping[str, tuple[Plugin, ...]]
@@ -76,6 +76,7 @@ class Filters:
         self.plugins, self.points = plugins, points
         self.nominated: Nominated = {}
         self.preempting: Container[str] = ()
+        self.leaving: Container[str] = ()
         self.rng = Rng(0)
         for plugin in plugins.values():
             plugin.handle = self

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from schedviz.kube.objects import Node, Pod
-from schedviz.scheduler.framework.cluster_event import ClusterEvent
+from schedviz.scheduler.framework.cluster_event import Registration
 from schedviz.scheduler.framework.cycle_state import CycleState
 from schedviz.scheduler.framework.listers import Listers
 from schedviz.scheduler.framework.node_info import NodeInfo
@@ -123,6 +123,8 @@ class Handle(Protocol):
     """node name -> uid -> pending pods that are nominated to it."""
     preempting: Container[str]
     """Uids of pods whose victims are being asked to go."""
+    leaving: Container[str]
+    """Uids of victims that were asked to go."""
     rng: Rng
 
     def node_trial(
@@ -155,7 +157,7 @@ class Plugin:
     def name(self) -> str:
         return type(self).__name__
 
-    def events_to_register(self) -> tuple[ClusterEvent, ...]:
+    def events_to_register(self) -> tuple[Registration, ...]:
         """The events that may help a pod that this plugin rejected; without an answer, all of them."""
         return ()
 

@@ -122,7 +122,7 @@ class DefaultPreemption(Plugin):
     def post_filter(
         self, state: CycleState, pod: Pod, nodes: Snapshot, verdict: FilterVerdict
     ) -> PostFilterResult:
-        refusal = _not_eligible(pod, nodes, verdict)
+        refusal = self._not_eligible(pod, nodes, verdict)
         if refusal:
             return PostFilterResult(Unschedulable(refusal))
         trial = self.handle.room_trial(state, pod, nodes, verdict)
@@ -150,6 +150,20 @@ class DefaultPreemption(Plugin):
             budgets = Budgets(nodes.listers)
             self._budgets = (version, budgets)
         return budgets
+
+    def _not_eligible(self, pod: Pod, nodes: Snapshot, verdict: FilterVerdict) -> str:
+        """Why the pod may not preempt now, or ""."""
+        if pod.preemption_policy == "Never":
+            return NEVER
+        row = nodes.rows.get(pod.nominated_node_name)
+        if row is None or int(verdict.codes()[row]) == int(Code.UNSCHEDULABLE_AND_UNRESOLVABLE):
+            return ""
+        there = nodes.infos[row].pods.values()
+        for other in there:
+            is_leaving = other.is_preempted or other.uid in self.handle.leaving
+            if is_leaving and other.priority < pod.priority:
+                return TERMINATING
+        return ""
 
     # ---- candidates ------------------------------------------------------------------------------------------------
 
@@ -279,19 +293,6 @@ def _spared(case: Case, row: int, victims: tuple[Pod, ...], n_violations: int) -
         return DryRun(row, victims, n_violations)
     words = f'expected at least one victim pod on node "{case.nodes.names[row]}"'
     return DryRun(row, status=Error(words))
-
-
-def _not_eligible(pod: Pod, nodes: Snapshot, verdict: FilterVerdict) -> str:
-    """Why the pod may not preempt now, or ""."""
-    if pod.preemption_policy == "Never":
-        return NEVER
-    row = nodes.rows.get(pod.nominated_node_name)
-    if row is None or int(verdict.codes()[row]) == int(Code.UNSCHEDULABLE_AND_UNRESOLVABLE):
-        return ""
-    there = nodes.infos[row].pods.values()
-    if any(other.is_preempted and other.priority < pod.priority for other in there):
-        return TERMINATING
-    return ""
 
 
 def _none_found(nodes: Snapshot, failed: list[DryRun]) -> PostFilterResult:

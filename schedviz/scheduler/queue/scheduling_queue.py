@@ -24,6 +24,7 @@ from schedviz.scheduler.queue.backoff_queue import BackoffQueue
 from schedviz.scheduler.queue.hints import Hints, Registrations
 from schedviz.scheduler.queue.in_flight import InFlight
 from schedviz.scheduler.queue.lanes import QUEUED
+from schedviz.scheduler.queue.nominator import Nominator
 from schedviz.scheduler.queue.waiting_pods import WaitingPods
 
 FLUSH_LEFTOVERS_SECONDS = 30.0
@@ -70,6 +71,7 @@ class SchedulingQueue:
         self._in_flight = InFlight()
         self._next_leftovers: float | None = None
         self._last_rank = 0.0
+        self.nominator = Nominator()
         self.touched: set[str] = set()
         """Pods that changed without a Move; whoever shows pods empties it."""
 
@@ -122,12 +124,14 @@ class SchedulingQueue:
         queued = known or QueuedPodInfo(pod, timestamp=now, rank=self._next_rank(now))
         queued.pod = pod
         self._pods[pod.uid] = queued
+        self.nominator.add(pod)
         return [self._admit(queued, Lane.ACTIVE, _Why(now, "PodAdd"))]
 
     def update(self, pod: Pod, now: float, events: Iterable[ClusterEvent] = ()) -> list[Move]:
         """The pod changed. `events`: what in it changed; a waiting pod moves only if that may help it."""
         queued = self._pods[pod.uid]
         where = self._where[pod.uid]
+        self.nominator.update(queued.pod, pod)
         if where is Lane.ACTIVE:  # its place may depend on what changed
             self._active.remove(queued)
             queued.pod = pod
@@ -161,6 +165,7 @@ class SchedulingQueue:
         source = self._leave(queued)
         lanes.check(queued.pod, source, target)
         self._in_flight.end(uid)
+        self.nominator.delete(uid)
         del self._pods[uid]
         return [Move(now, PodRef.of(queued.pod), source, target, cause, detail)]
 
@@ -232,6 +237,8 @@ class SchedulingQueue:
         if is_here is not (source is Lane.SCHEDULING):
             return []
         self._pods[queued.uid] = queued
+        if source is Lane.BINDING:
+            self.nominator.add(queued.pod)
         happened = self._in_flight.end(queued.uid)
         queued.timestamp = now
         queued.rank = self._next_rank(now)
@@ -256,11 +263,24 @@ class SchedulingQueue:
     def assume(self, uid: str) -> None:
         """The pod has its node and leaves the lanes; it stays in flight until `done`."""
         self._leave(self._pods[uid])
+        self.nominator.delete(uid)
         del self._pods[uid]
 
     def done(self, uid: str) -> None:
         """Nothing that happens from now on matters for this attempt."""
         self._in_flight.end(uid)
+
+    def preempted(self, uid: str, now: float, failure: str = "") -> list[Move]:
+        """The pod's victims have been asked to go. failure: why one was not; then it is tried like after an error."""
+        queued, where = self._pods.get(uid), self._where.get(uid)
+        if queued is None or where not in (Lane.GATED, Lane.UNSCHEDULABLE):
+            return []
+        if not failure:
+            return self._ungate(queued, _Why(now, "PreemptionDone")) if where is Lane.GATED else []
+        queued.unschedulable_plugins, queued.message = set(), failure
+        queued.consecutive_errors_count += 1
+        self._backoff.start(queued)
+        return [self._move_gently(queued, _Why(now, "PreemptionFailed", failure))]
 
     # ---- operators -------------------------------------------------------------------------------------------------
 
@@ -370,3 +390,6 @@ class SchedulingQueue:
         assert set(self._scheduling) <= set(self._in_flight)
         assert self._next_leftovers is not None or not self._unschedulable
         assert all(self._pods[uid].gating_plugin for uid in self._gated)
+        self.nominator.check_invariants()
+        nominated = {uid for pods in self.nominator.by_node.values() for uid in pods}
+        assert nominated <= self._pods.keys(), "a pod that does not wait is nominated"
