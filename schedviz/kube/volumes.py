@@ -1,7 +1,7 @@
 """What scheduling reads of volumes: the claims that a pod names, and the parts of claims, volumes and classes.
 
 Used by the volume plugins and by the sandbox's volume controller; which volume suits which claim is said here for
-both. Mirrors component-helpers/storage (v1.36). Left out on purpose: translation of in-tree volumes to CSI.
+both. Mirrors component-helpers/storage and, of csi-translation-lib, what becomes of a volume's zone (v1.36).
 """
 
 from __future__ import annotations
@@ -13,13 +13,22 @@ from typing import Any
 
 from schedviz.kube import matching, quantity
 from schedviz.kube.matching import LabelSelector, NodeSelector, NodeSelectorTerm, Requirement
-from schedviz.kube.objects import Other, Pod
+from schedviz.kube.objects import KubeObject, Other, Pod
 
 BETA_CLASS = "volume.beta.kubernetes.io/storage-class"
 BIND_COMPLETED = "pv.kubernetes.io/bind-completed"
 BOUND_BY_CONTROLLER = "pv.kubernetes.io/bound-by-controller"
 SELECTED_NODE = "volume.kubernetes.io/selected-node"
 NO_PROVISIONER = "kubernetes.io/no-provisioner"
+MIGRATED = "storage.alpha.kubernetes.io/migrated-plugins"
+ZONES = ("topology.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/zone")
+# In-tree sources whose volumes have a zone: the plugin's name, and the node's label for it once CSI has taken over.
+ZONED_SOURCES = {
+    "gcePersistentDisk": ("kubernetes.io/gce-pd", "topology.gke.io/zone"),
+    "awsElasticBlockStore": ("kubernetes.io/aws-ebs", "topology.ebs.csi.aws.com/zone"),
+    "azureDisk": ("kubernetes.io/azure-disk", "topology.disk.csi.azure.com/zone"),
+    "cinder": ("kubernetes.io/cinder", "topology.cinder.csi.openstack.org/zone"),
+}
 
 Raw = Mapping[str, Any]
 Size = int | Fraction
@@ -43,6 +52,14 @@ def claim_names(pod: Pod) -> Iterator[ClaimName]:
             yield ClaimName(volume["persistentVolumeClaim"].get("claimName") or "", False)
         elif volume.get("ephemeral") is not None:
             yield ClaimName(f"{pod.name}-{volume.get('name')}", True)
+
+
+def is_of_claim(pod: Pod, old: KubeObject | None, new: KubeObject | None) -> bool:
+    """A hint: a claim that the pod uses came or changed."""
+    claim = new or old
+    if claim is None or claim.namespace != pod.namespace:
+        return False
+    return any(one.name == claim.name for one in claim_names(pod))
 
 
 def spec(thing: Other) -> Mapping[str, Any]:
@@ -107,7 +124,8 @@ class Claim:
 @dataclass(frozen=True, slots=True)
 class Volume:
     """A PersistentVolume. claim: (namespace, name, uid or "") of the claim that it is kept for. affinity None: every
-    node can reach it."""
+    node can reach it; plugin, migrated: the in-tree plugin that it is of, and its affinity on nodes where a CSI driver
+    has taken that over."""
 
     name: str
     labels: Mapping[str, str]
@@ -120,6 +138,8 @@ class Volume:
     claim: tuple[str, str, str] | None
     affinity: NodeSelector | None
     is_going: bool
+    plugin: str = ""
+    migrated: NodeSelector | None = None
 
     def is_for(self, claim: Claim) -> bool:
         """Whether it is kept for this claim."""
@@ -191,7 +211,43 @@ def read_volume(raw: Raw) -> Volume:
         ref and (ref.get("namespace") or "", ref.get("name") or "", ref.get("uid") or ""),
         affinity,
         bool(meta.get("deletionTimestamp")),
+        *_migrated(said, affinity, meta.get("labels") or {}),
     )
+
+
+def is_migrated(plugin: str, csi_node: Other | None) -> bool:
+    """Whether a CSI driver has taken over from this in-tree plugin on the node."""
+    if csi_node is None:
+        return False
+    annotations = csi_node.raw["metadata"].get("annotations") or {}
+    return plugin in (annotations.get(MIGRATED) or "").split(",")
+
+
+def _migrated(
+    said: Raw, affinity: NodeSelector | None, labels: Mapping[str, str]
+) -> tuple[str, NodeSelector | None]:
+    """The in-tree plugin of a volume, and its affinity after migration: the driver's own label stands for the zone."""
+    source = next((one for one in ZONED_SOURCES if said.get(one) is not None), None)
+    if source is None:
+        return "", None
+    plugin, key = ZONED_SOURCES[source]
+    terms = affinity.terms if affinity is not None else ()
+    if any(one.key in ZONES for term in terms for one in term.expressions):
+        return plugin, NodeSelector(tuple(_renamed(term, key) for term in terms))
+    zones = next((labels[label] for label in ZONES if labels.get(label)), "")
+    if not zones:
+        return plugin, affinity
+    zone = Requirement(key, "In", tuple(zones.split("__")))
+    added = [NodeSelectorTerm((*one.expressions, zone), one.fields) for one in terms]
+    return plugin, NodeSelector(tuple(added) or (NodeSelectorTerm((zone,)),))
+
+
+def _renamed(term: NodeSelectorTerm, key: str) -> NodeSelectorTerm:
+    expressions = tuple(
+        Requirement(key, one.operator, one.values) if one.key in ZONES else one
+        for one in term.expressions
+    )
+    return NodeSelectorTerm(expressions, term.fields)
 
 
 def binding_patch(volume: Volume, claim: Claim) -> dict[str, Any]:

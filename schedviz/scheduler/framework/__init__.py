@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from schedviz.scheduler.framework.cluster_event import ActionType, ClusterEvent
+from schedviz.scheduler.framework.cluster_event import (
+    ActionType,
+    ClusterEvent,
+    Hinted,
+    Registration,
+)
 from schedviz.scheduler.framework.cycle_state import CycleState
 from schedviz.scheduler.framework.interface import (
     PermitResult,
@@ -35,6 +40,7 @@ __all__ = [
     "Code",
     "CycleState",
     "Error",
+    "Hinted",
     "NodeInfo",
     "NodeStatuses",
     "PermitResult",
@@ -44,6 +50,7 @@ __all__ = [
     "PreFilterResult",
     "QueuedPodInfo",
     "Reads",
+    "Registration",
     "RowMemo",
     "Skip",
     "Snapshot",

@@ -97,6 +97,11 @@ def event_of(registered: Registration) -> ClusterEvent:
     return registered.event if isinstance(registered, Hinted) else registered
 
 
+def itself(pod: Pod, old: KubeObject | None, new: KubeObject | None) -> bool:
+    """A hint: it is the refused pod itself that changed."""
+    return new is not None and new.uid == pod.uid
+
+
 @dataclass(frozen=True, slots=True)
 class Happening:
     """An event with what it happened to. detail: its name."""

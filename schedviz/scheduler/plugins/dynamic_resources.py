@@ -21,7 +21,13 @@ from schedviz.scheduler.framework import (
     Unschedulable,
     UnschedulableAndUnresolvable,
 )
-from schedviz.scheduler.framework.cluster_event import ActionType, ClusterEvent
+from schedviz.scheduler.framework.cluster_event import (
+    ActionType,
+    ClusterEvent,
+    Hinted,
+    Registration,
+    itself,
+)
 from schedviz.scheduler.framework.filtering import FilterVerdict
 
 STATE_KEY = "DynamicResources"
@@ -67,5 +73,5 @@ class DynamicResources(Plugin):
     def pre_bind(self, state: CycleState, pod: Pod, node_name: str) -> Status | None:
         return Skip()
 
-    def events_to_register(self) -> tuple[ClusterEvent, ...]:
-        return (ClusterEvent("UnscheduledPod", ActionType.UPDATE),)
+    def events_to_register(self) -> tuple[Registration, ...]:
+        return (Hinted(ClusterEvent("UnscheduledPod", ActionType.UPDATE), itself),)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from schedviz.kube.matching import NodeSelector, NodeSelectorTerm
-from schedviz.kube.objects import Pod
+from schedviz.kube.objects import KubeObject, Node, Pod
 from schedviz.kube.pod_spec import WeightedTerm, read_node_affinity
 from schedviz.scheduler.framework import (
     CycleState,
@@ -27,7 +27,12 @@ from schedviz.scheduler.framework import (
     UnschedulableAndUnresolvable,
     default_normalize_score,
 )
-from schedviz.scheduler.framework.cluster_event import ActionType, ClusterEvent
+from schedviz.scheduler.framework.cluster_event import (
+    ActionType,
+    ClusterEvent,
+    Hinted,
+    Registration,
+)
 from schedviz.scheduler.framework.node_masks import required_mask, selector_mask, term_mask
 
 ERR_REASON_POD = "node(s) didn't match Pod's node affinity/selector"
@@ -109,5 +114,21 @@ class NodeAffinity(Plugin):
     ) -> NDArray[np.int64]:
         return default_normalize_score(scores)
 
-    def events_to_register(self) -> tuple[ClusterEvent, ...]:
-        return (ClusterEvent("Node", ActionType.ADD | ActionType.UPDATE_NODE_LABEL),)
+    def events_to_register(self) -> tuple[Registration, ...]:
+        node = ClusterEvent("Node", ActionType.ADD | ActionType.UPDATE_NODE_LABEL)
+        return (Hinted(node, self._matches_now),)
+
+    def _matches_now(self, pod: Pod, old: KubeObject | None, new: KubeObject | None) -> bool:
+        return self._lets(pod, new) and not self._lets(pod, old)
+
+    def _lets(self, pod: Pod, node: KubeObject | None) -> bool:
+        """Whether pod and configuration accept this node."""
+        if not isinstance(node, Node):
+            return False
+        labels = node.labels
+        wanted = [
+            one for one in (self.args.required, pod.required_node_affinity) if one is not None
+        ]
+        return all(labels.get(key) == value for key, value in pod.node_selector.items()) and all(
+            one.matches(labels, node.name) for one in wanted
+        )

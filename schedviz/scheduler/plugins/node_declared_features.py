@@ -6,7 +6,7 @@ Mirrors pkg/scheduler/framework/plugins/nodedeclaredfeatures (v1.36). What a pod
 
 from __future__ import annotations
 
-from schedviz.kube.objects import Pod
+from schedviz.kube.objects import KubeObject, Node, Pod
 from schedviz.scheduler.framework import (
     CycleState,
     NodeInfo,
@@ -17,7 +17,13 @@ from schedviz.scheduler.framework import (
     Status,
     UnschedulableAndUnresolvable,
 )
-from schedviz.scheduler.framework.cluster_event import ActionType, ClusterEvent
+from schedviz.scheduler.framework.cluster_event import (
+    ActionType,
+    ClusterEvent,
+    Hinted,
+    Registration,
+    itself,
+)
 
 ERR_REASON = "node(s) didn't match Pod's required features"
 FEATURE = "NodeDeclaredFeatures"
@@ -43,8 +49,15 @@ class NodeDeclaredFeatures(Plugin):
             return None
         return UnschedulableAndUnresolvable(ERR_REASON)
 
-    def events_to_register(self) -> tuple[ClusterEvent, ...]:
-        return (
-            ClusterEvent("Node", ActionType.ADD | ActionType.UPDATE_NODE_DECLARED_FEATURE),
-            ClusterEvent("UnscheduledPod", ActionType.UPDATE),
-        )
+    def events_to_register(self) -> tuple[Registration, ...]:
+        node = ClusterEvent("Node", ActionType.ADD | ActionType.UPDATE_NODE_DECLARED_FEATURE)
+        own = ClusterEvent("UnscheduledPod", ActionType.UPDATE)
+        return Hinted(node, _declares_now), Hinted(own, itself)
+
+
+def _declares_now(pod: Pod, old: KubeObject | None, new: KubeObject | None) -> bool:
+    return _declares(new, pod.required_features) and not _declares(old, pod.required_features)
+
+
+def _declares(node: KubeObject | None, wanted: frozenset[str]) -> bool:
+    return isinstance(node, Node) and wanted <= set(node.declared_features)

@@ -5,7 +5,7 @@ Mirrors pkg/scheduler/framework/plugins/nodeports (v1.36).
 
 from __future__ import annotations
 
-from schedviz.kube.objects import Pod
+from schedviz.kube.objects import KubeObject, Pod
 from schedviz.kube.pod_spec import HostPort
 from schedviz.scheduler.framework import (
     CycleState,
@@ -16,7 +16,12 @@ from schedviz.scheduler.framework import (
     Status,
     Unschedulable,
 )
-from schedviz.scheduler.framework.cluster_event import ActionType, ClusterEvent
+from schedviz.scheduler.framework.cluster_event import (
+    ActionType,
+    ClusterEvent,
+    Hinted,
+    Registration,
+)
 
 ERR_REASON = "node(s) didn't have free ports for the requested pod ports"
 STATE_KEY = "PreFilterNodePorts"
@@ -45,8 +50,18 @@ class NodePorts(Plugin):
                     statuses.reject(row, Unschedulable(ERR_REASON))
         return statuses
 
-    def events_to_register(self) -> tuple[ClusterEvent, ...]:
-        return (
-            ClusterEvent("Pod", ActionType.DELETE),
-            ClusterEvent("Node", ActionType.ADD),
-        )
+    def events_to_register(self) -> tuple[Registration, ...]:
+        deleted = ClusterEvent("Pod", ActionType.DELETE)
+        return Hinted(deleted, _held_a_port), ClusterEvent("Node", ActionType.ADD)
+
+
+def _held_a_port(pod: Pod, old: KubeObject | None, new: KubeObject | None) -> bool:
+    """Whether the deleted pod had a port that this one wants."""
+    if not isinstance(old, Pod) or not (old.node_name or old.nominated_node_name):
+        return False
+    return any(
+        (mine.protocol, mine.port) == (theirs.protocol, theirs.port)
+        and is_taken(mine, frozenset({theirs.ip}))
+        for mine in pod.host_ports
+        for theirs in old.host_ports
+    )

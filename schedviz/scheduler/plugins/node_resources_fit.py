@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from schedviz.kube.objects import Pod
+from schedviz.kube.objects import KubeObject, Node, Pod
 from schedviz.scheduler.framework import (
     Code,
     CycleState,
@@ -24,7 +24,12 @@ from schedviz.scheduler.framework import (
     Snapshot,
     Status,
 )
-from schedviz.scheduler.framework.cluster_event import ActionType, ClusterEvent
+from schedviz.scheduler.framework.cluster_event import (
+    ActionType,
+    ClusterEvent,
+    Hinted,
+    Registration,
+)
 from schedviz.scheduler.framework.shape_score import broken_linear
 
 IntColumn = NDArray[np.int64]
@@ -145,11 +150,22 @@ class NodeResourcesFit(Plugin):
             rows
         ]
 
-    def events_to_register(self) -> tuple[ClusterEvent, ...]:
-        return (
-            ClusterEvent("Pod", ActionType.DELETE | ActionType.UPDATE_POD_SCALE_DOWN),
-            ClusterEvent("Node", ActionType.ADD | ActionType.UPDATE_NODE_ALLOCATABLE),
-        )
+    def events_to_register(self) -> tuple[Registration, ...]:
+        pod = ClusterEvent("Pod", ActionType.DELETE | ActionType.UPDATE_POD_SCALE_DOWN)
+        node = ClusterEvent("Node", ActionType.ADD | ActionType.UPDATE_NODE_ALLOCATABLE)
+        return Hinted(pod, _frees), Hinted(node, self._has_more_room)
+
+    def _has_more_room(self, pod: Pod, old: KubeObject | None, new: KubeObject | None) -> bool:
+        """Whether the pod would fit the node were it empty, and could not before."""
+        wanted = self._counted(pod)
+        if not isinstance(new, Node) or new.allocatable.get("pods", 0) < 1:
+            return False
+        if any(n > new.allocatable.get(resource, 0) for resource, n in wanted):
+            return False
+        if not isinstance(old, Node):
+            return True
+        names = ("pods", *(resource for resource, _ in wanted))
+        return any(new.allocatable.get(r, 0) > old.allocatable.get(r, 0) for r in names)
 
     def _scored(self, wanted: Mapping[str, int], nodes: Snapshot, rows: Rows) -> IntColumn:
         total = np.zeros(len(rows), dtype=np.int64)
@@ -184,6 +200,21 @@ class NodeResourcesFit(Plugin):
             return False
         group = resource.partition("/")[0]
         return resource in self.args.ignored_resources or group in self.args.ignored_resource_groups
+
+
+def _frees(pod: Pod, old: KubeObject | None, new: KubeObject | None) -> bool:
+    """Whether a pod left its node, or asks for less there of what this one wants; or this one itself does."""
+    if not isinstance(old, Pod):
+        return False
+    if not isinstance(new, Pod):
+        return bool(old.node_name or old.nominated_node_name)
+    if new.uid == pod.uid:
+        return True
+    is_less = any(
+        n > 0 and old.requests.get(resource, 0) > new.requests.get(resource, 0)
+        for resource, n in pod.requests.items()
+    )
+    return bool(new.node_name) and is_less
 
 
 def _counted_use(nodes: Snapshot, resource: str) -> IntColumn:

@@ -6,7 +6,7 @@ Mirrors pkg/scheduler/framework/plugins/nodeunschedulable (v1.36).
 from __future__ import annotations
 
 from schedviz.kube.matching import Taint
-from schedviz.kube.objects import Pod
+from schedviz.kube.objects import KubeObject, Node, Pod
 from schedviz.scheduler.framework import (
     CycleState,
     NodeStatuses,
@@ -15,7 +15,13 @@ from schedviz.scheduler.framework import (
     Snapshot,
     UnschedulableAndUnresolvable,
 )
-from schedviz.scheduler.framework.cluster_event import ActionType, ClusterEvent
+from schedviz.scheduler.framework.cluster_event import (
+    ActionType,
+    ClusterEvent,
+    Hinted,
+    Registration,
+    itself,
+)
 
 ERR_REASON_UNSCHEDULABLE = "node(s) were unschedulable"
 UNSCHEDULABLE_TAINT = Taint("node.kubernetes.io/unschedulable", "", "NoSchedule")
@@ -36,8 +42,17 @@ class NodeUnschedulable(Plugin):
             )
         return statuses
 
-    def events_to_register(self) -> tuple[ClusterEvent, ...]:
-        return (
-            ClusterEvent("Node", ActionType.ADD | ActionType.UPDATE_NODE_TAINT),
-            ClusterEvent("Pod", ActionType.UPDATE_POD_TOLERATIONS),
-        )
+    def events_to_register(self) -> tuple[Registration, ...]:
+        node = ClusterEvent("Node", ActionType.ADD | ActionType.UPDATE_NODE_TAINT)
+        own = ClusterEvent("Pod", ActionType.UPDATE_POD_TOLERATIONS)
+        return Hinted(node, _opened), Hinted(own, _tolerates_now)
+
+
+def _opened(pod: Pod, old: KubeObject | None, new: KubeObject | None) -> bool:
+    return isinstance(new, Node) and not new.unschedulable
+
+
+def _tolerates_now(pod: Pod, old: KubeObject | None, new: KubeObject | None) -> bool:
+    if not itself(pod, old, new) or not isinstance(new, Pod):
+        return False
+    return any(one.tolerates(UNSCHEDULABLE_TAINT) for one in new.tolerations)

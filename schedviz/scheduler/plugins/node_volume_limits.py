@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from schedviz.kube import volumes
-from schedviz.kube.objects import Other, Pod
+from schedviz.kube.objects import KubeObject, Other, Pod
 from schedviz.scheduler.framework import (
     CycleState,
     NodeStatuses,
@@ -22,11 +22,15 @@ from schedviz.scheduler.framework import (
     Unschedulable,
     UnschedulableAndUnresolvable,
 )
-from schedviz.scheduler.framework.cluster_event import ActionType, ClusterEvent
+from schedviz.scheduler.framework.cluster_event import (
+    ActionType,
+    ClusterEvent,
+    Hinted,
+    Registration,
+)
 from schedviz.scheduler.framework.listers import Listers
 
 ERR_REASON = "node(s) exceed max volume count"
-MIGRATED = "storage.alpha.kubernetes.io/migrated-plugins"
 # In-tree volume sources that a CSI driver took over: source -> (in-tree name, driver, field that names the volume).
 IN_TREE_SOURCES = {
     "awsElasticBlockStore": ("kubernetes.io/aws-ebs", "ebs.csi.aws.com", "volumeID"),
@@ -100,7 +104,7 @@ def _of_claim(claim: Other, csi_node: Other | None, listers: Listers) -> Attacha
         return {}
     provisioner = storage_class.raw.get("provisioner") or ""
     if provisioner in DRIVER_OF:
-        if not _is_migrated(provisioner, csi_node):
+        if not volumes.is_migrated(provisioner, csi_node):
             return {}
         provisioner = DRIVER_OF[provisioner]
     # The volume will be made: nothing else has this name.
@@ -110,16 +114,9 @@ def _of_claim(claim: Other, csi_node: Other | None, listers: Listers) -> Attacha
 def _migrated(source: Mapping[str, Any], csi_node: Other | None) -> Attachable:
     """An in-tree volume, if this node's CSI driver took its sort over."""
     for name, (in_tree, driver, field) in IN_TREE_SOURCES.items():
-        if source.get(name) is not None and _is_migrated(in_tree, csi_node):
+        if source.get(name) is not None and volumes.is_migrated(in_tree, csi_node):
             return {f"{driver}/{source[name].get(field)}": driver}
     return {}
-
-
-def _is_migrated(in_tree: str, csi_node: Other | None) -> bool:
-    if csi_node is None:
-        return False
-    annotations = csi_node.raw["metadata"].get("annotations") or {}
-    return in_tree in (annotations.get(MIGRATED) or "").split(",")
 
 
 class NodeVolumeLimits(Plugin):
@@ -148,11 +145,11 @@ class NodeVolumeLimits(Plugin):
                 statuses.reject(row, status)
         return statuses
 
-    def events_to_register(self) -> tuple[ClusterEvent, ...]:
+    def events_to_register(self) -> tuple[Registration, ...]:
         return (
-            ClusterEvent("CSINode", ActionType.ADD | ActionType.UPDATE),
-            ClusterEvent("AssignedPod", ActionType.DELETE),
-            ClusterEvent("PersistentVolumeClaim", ActionType.ADD),
+            Hinted(ClusterEvent("CSINode", ActionType.ADD | ActionType.UPDATE), _has_higher_limit),
+            Hinted(ClusterEvent("AssignedPod", ActionType.DELETE), _had_a_volume),
+            Hinted(ClusterEvent("PersistentVolumeClaim", ActionType.ADD), volumes.is_of_claim),
             ClusterEvent("VolumeAttachment", ActionType.DELETE),
         )
 
@@ -228,3 +225,19 @@ def _attachments(listers: Listers) -> dict[str, Attachable]:
             there = found.setdefault(spec.get("nodeName") or "", {})
             there[f"{driver}/{csi.get('volumeHandle')}"] = driver
     return found
+
+
+def _has_higher_limit(pod: Pod, old: KubeObject | None, new: KubeObject | None) -> bool:
+    """Whether a driver may hold more volumes there, or one that had a limit has none now."""
+    if not isinstance(new, Other) or not isinstance(old, Other):
+        return isinstance(new, Other)
+    before, now = limits_of(old), limits_of(new)
+    return any(driver not in now or now[driver] > n for driver, n in before.items())
+
+
+def _had_a_volume(pod: Pod, old: KubeObject | None, new: KubeObject | None) -> bool:
+    """Whether the deleted pod had a volume that a driver attaches."""
+    if not isinstance(old, Pod):
+        return False
+    sources = ("persistentVolumeClaim", "ephemeral", *IN_TREE_SOURCES)
+    return any(volume.get(source) is not None for volume in old.volumes for source in sources)

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from schedviz.kube.matching import LabelSelector, Requirement, label_selector
-from schedviz.kube.objects import Other, Pod
+from schedviz.kube.objects import KubeObject, Node, Other, Pod
 from schedviz.kube.pod_spec import TopologySpreadConstraint, spread_constraint
 from schedviz.scheduler.framework import (
     CycleState,
@@ -28,7 +28,12 @@ from schedviz.scheduler.framework import (
     Unschedulable,
     UnschedulableAndUnresolvable,
 )
-from schedviz.scheduler.framework.cluster_event import ActionType, ClusterEvent
+from schedviz.scheduler.framework.cluster_event import (
+    ActionType,
+    ClusterEvent,
+    Hinted,
+    Registration,
+)
 from schedviz.scheduler.framework.listers import Listers
 from schedviz.scheduler.framework.node_masks import required_mask, tolerated_mask
 from schedviz.scheduler.framework.pod_index import Sort
@@ -218,22 +223,13 @@ class PodTopologySpread(Plugin):
             return np.where(ignored, 0, 100)
         return np.where(ignored, 0, 100 * (most + least - scores) // most)
 
-    def events_to_register(self) -> tuple[ClusterEvent, ...]:
+    def events_to_register(self) -> tuple[Registration, ...]:
+        come_and_go = ActionType.ADD | ActionType.DELETE
+        told = ActionType.UPDATE_POD_LABEL | ActionType.UPDATE_POD_TOLERATIONS
+        node = ActionType.UPDATE_NODE_LABEL | ActionType.UPDATE_NODE_TAINT
         return (
-            ClusterEvent(
-                "Pod",
-                ActionType.ADD
-                | ActionType.DELETE
-                | ActionType.UPDATE_POD_LABEL
-                | ActionType.UPDATE_POD_TOLERATIONS,
-            ),
-            ClusterEvent(
-                "Node",
-                ActionType.ADD
-                | ActionType.DELETE
-                | ActionType.UPDATE_NODE_LABEL
-                | ActionType.UPDATE_NODE_TAINT,
-            ),
+            Hinted(ClusterEvent("Pod", come_and_go | told), _counts_differently),
+            Hinted(ClusterEvent("Node", come_and_go | node), _has_other_domains),
         )
 
     # ---- which constraints -----------------------------------------------------------------------------------------
@@ -331,6 +327,46 @@ class PodTopologySpread(Plugin):
         is_domain = np.bincount(counted, minlength=n_slots) > 0
         is_domain[0] = False
         return counted, is_domain
+
+
+def _hard(pod: Pod) -> Constraints:
+    return tuple(one for one in pod.topology_spread if one.is_hard)
+
+
+def _counts_differently(pod: Pod, old: KubeObject | None, new: KubeObject | None) -> bool:
+    """Whether a constraint of the pod counts the other one now and did not, or the other way round. A pod without
+    constraints of its own was refused by default ones, whose selectors are not known here: anything may help it."""
+    other = new or old
+    if other is None or other.namespace != pod.namespace:
+        return False
+    hard = _hard(pod)
+    if not hard or (new is not None and new.uid == pod.uid):
+        return True
+    return any(_means(one, old) != _means(one, new) for one in hard)
+
+
+def _means(one: TopologySpreadConstraint, pod: KubeObject | None) -> bool:
+    return pod is not None and one.selector is not None and one.selector.matches(pod.labels)
+
+
+def _has_other_domains(pod: Pod, old: KubeObject | None, new: KubeObject | None) -> bool:
+    """Whether the node joined or left a domain, or is one that counts now."""
+    hard = _hard(pod)
+    if not hard:
+        return True
+    keys = [one.topology_key for one in hard]
+    before, now = (_domains_of(node, keys) for node in (old, new))
+    if before != now:
+        return True
+    if not now or not isinstance(old, Node) or not isinstance(new, Node):
+        return False
+    return old.taints != new.taints and any(one.honors_taints for one in hard)
+
+
+def _domains_of(node: KubeObject | None, keys: list[str]) -> tuple[str, ...]:
+    """The node's values, or nothing when it lacks one of the keys."""
+    labels = {} if node is None else node.labels
+    return tuple(labels[key] for key in keys) if all(key in labels for key in keys) else ()
 
 
 def _slots(key: str, nodes: Snapshot) -> NDArray[np.int32]:

@@ -7,7 +7,13 @@ from __future__ import annotations
 
 from schedviz.kube.objects import Pod
 from schedviz.scheduler.framework import Plugin, Status, UnschedulableAndUnresolvable
-from schedviz.scheduler.framework.cluster_event import ActionType, ClusterEvent
+from schedviz.scheduler.framework.cluster_event import (
+    ActionType,
+    ClusterEvent,
+    Hinted,
+    Registration,
+    itself,
+)
 
 
 class SchedulingGates(Plugin):
@@ -20,5 +26,6 @@ class SchedulingGates(Plugin):
             f"waiting for scheduling gates: [{' '.join(pod.scheduling_gates)}]"
         )
 
-    def events_to_register(self) -> tuple[ClusterEvent, ...]:
-        return (ClusterEvent("Pod", ActionType.UPDATE_POD_SCHEDULING_GATES_ELIMINATED),)
+    def events_to_register(self) -> tuple[Registration, ...]:
+        own = ClusterEvent("Pod", ActionType.UPDATE_POD_SCHEDULING_GATES_ELIMINATED)
+        return (Hinted(own, itself),)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from schedviz.kube.matching import Taint, Toleration
-from schedviz.kube.objects import Pod
+from schedviz.kube.objects import KubeObject, Node, Pod
 from schedviz.scheduler.framework import (
     CycleState,
     NodeStatuses,
@@ -20,7 +20,13 @@ from schedviz.scheduler.framework import (
     UnschedulableAndUnresolvable,
     default_normalize_score,
 )
-from schedviz.scheduler.framework.cluster_event import ActionType, ClusterEvent
+from schedviz.scheduler.framework.cluster_event import (
+    ActionType,
+    ClusterEvent,
+    Hinted,
+    Registration,
+    itself,
+)
 
 ERR_REASON = "node(s) had untolerated taint(s)"
 STATE_KEY = "PreScoreTaintToleration"
@@ -94,8 +100,15 @@ class TaintToleration(Plugin):
     ) -> NDArray[np.int64]:
         return default_normalize_score(scores, reverse=True)
 
-    def events_to_register(self) -> tuple[ClusterEvent, ...]:
-        return (
-            ClusterEvent("Node", ActionType.ADD | ActionType.UPDATE_NODE_TAINT),
-            ClusterEvent("Pod", ActionType.UPDATE_POD_TOLERATIONS),
-        )
+    def events_to_register(self) -> tuple[Registration, ...]:
+        node = ClusterEvent("Node", ActionType.ADD | ActionType.UPDATE_NODE_TAINT)
+        own = ClusterEvent("Pod", ActionType.UPDATE_POD_TOLERATIONS)
+        return Hinted(node, self._is_tolerated_now), Hinted(own, itself)
+
+    def _is_tolerated_now(self, pod: Pod, old: KubeObject | None, new: KubeObject | None) -> bool:
+        return not self._refuses(pod, new) and (old is None or self._refuses(pod, old))
+
+    def _refuses(self, pod: Pod, node: KubeObject | None) -> bool:
+        if not isinstance(node, Node):
+            return True
+        return is_untolerated(node.taints, pod.tolerations, comparing=self._comparing)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from schedviz.kube import volumes
-from schedviz.kube.objects import Pod
+from schedviz.kube.objects import KubeObject, Pod
 from schedviz.scheduler.framework import (
     CycleState,
     NodeInfo,
@@ -23,7 +23,12 @@ from schedviz.scheduler.framework import (
     Unschedulable,
     UnschedulableAndUnresolvable,
 )
-from schedviz.scheduler.framework.cluster_event import ActionType, ClusterEvent
+from schedviz.scheduler.framework.cluster_event import (
+    ActionType,
+    ClusterEvent,
+    Hinted,
+    Registration,
+)
 
 ERR_REASON_DISK = "node(s) had no available disk"
 ERR_REASON_ONCE = (
@@ -119,9 +124,26 @@ class VolumeRestrictions(Plugin):
                 statuses.reject(row, Unschedulable(ERR_REASON_DISK))
         return statuses
 
-    def events_to_register(self) -> tuple[ClusterEvent, ...]:
+    def events_to_register(self) -> tuple[Registration, ...]:
         return (
-            ClusterEvent("AssignedPod", ActionType.DELETE),
+            Hinted(ClusterEvent("AssignedPod", ActionType.DELETE), _shared_a_volume),
             ClusterEvent("Node", ActionType.ADD),
-            ClusterEvent("PersistentVolumeClaim", ActionType.ADD | ActionType.UPDATE),
+            Hinted(
+                ClusterEvent("PersistentVolumeClaim", ActionType.ADD | ActionType.UPDATE),
+                volumes.is_of_claim,
+            ),
         )
+
+
+def _shared_a_volume(pod: Pod, old: KubeObject | None, new: KubeObject | None) -> bool:
+    """Whether the deleted pod used a disk or a claim that this one wants. As upstream, the claims' access modes are not
+    looked up."""
+    if not isinstance(old, Pod) or old.namespace != pod.namespace:
+        return False
+    mine, theirs = (
+        {one.name for one in volumes.claim_names(each) if not one.is_ephemeral}
+        for each in (pod, old)
+    )
+    return bool(mine & theirs) or any(
+        collides(one, other) for one in pod.volumes for other in old.volumes
+    )

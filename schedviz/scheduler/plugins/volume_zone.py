@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from schedviz.kube import volumes
-from schedviz.kube.objects import Other, Pod
+from schedviz.kube.objects import KubeObject, Other, Pod
 from schedviz.scheduler.framework import (
     CycleState,
     NodeStatuses,
@@ -22,7 +22,12 @@ from schedviz.scheduler.framework import (
     Status,
     UnschedulableAndUnresolvable,
 )
-from schedviz.scheduler.framework.cluster_event import ActionType, ClusterEvent
+from schedviz.scheduler.framework.cluster_event import (
+    ActionType,
+    ClusterEvent,
+    Hinted,
+    Registration,
+)
 from schedviz.scheduler.framework.listers import Listers
 
 ERR_REASON = "node(s) had no available volume zone"
@@ -90,13 +95,13 @@ class VolumeZone(Plugin):
                 statuses.reject(outside, UnschedulableAndUnresolvable(ERR_REASON))
         return statuses
 
-    def events_to_register(self) -> tuple[ClusterEvent, ...]:
+    def events_to_register(self) -> tuple[Registration, ...]:
         either = ActionType.ADD | ActionType.UPDATE
         return (
-            ClusterEvent("StorageClass", ActionType.ADD),
+            Hinted(ClusterEvent("StorageClass", ActionType.ADD), _waits_for_a_pod),
             ClusterEvent("Node", ActionType.ADD | ActionType.UPDATE_NODE_LABEL),
-            ClusterEvent("PersistentVolumeClaim", either),
-            ClusterEvent("PersistentVolume", either),
+            Hinted(ClusterEvent("PersistentVolumeClaim", either), volumes.is_of_claim),
+            Hinted(ClusterEvent("PersistentVolume", either), _is_elsewhere_now),
         )
 
 
@@ -149,3 +154,15 @@ def _unbound(claim: Other, listers: Listers) -> str | None:
     if volumes.binding_mode(storage_class) == "WaitForFirstConsumer":
         return None
     return "PersistentVolume had no name"
+
+
+def _waits_for_a_pod(pod: Pod, old: KubeObject | None, new: KubeObject | None) -> bool:
+    """Whether the new class leaves its claims unbound until a pod has its node: such claims are passed over."""
+    return isinstance(new, Other) and volumes.binding_mode(new) == "WaitForFirstConsumer"
+
+
+def _is_elsewhere_now(pod: Pod, old: KubeObject | None, new: KubeObject | None) -> bool:
+    """Whether a volume came, or says of other places that it is there."""
+    if not isinstance(new, Other):
+        return False
+    return not isinstance(old, Other) or places_of(old) != places_of(new)

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from schedviz.kube import volumes
-from schedviz.kube.objects import Other, Pod
+from schedviz.kube.objects import KubeObject, Other, Pod
 from schedviz.scheduler.framework import (
     CycleState,
     Error,
@@ -29,7 +29,12 @@ from schedviz.scheduler.framework import (
     Status,
     UnschedulableAndUnresolvable,
 )
-from schedviz.scheduler.framework.cluster_event import ActionType, ClusterEvent
+from schedviz.scheduler.framework.cluster_event import (
+    ActionType,
+    ClusterEvent,
+    Hinted,
+    Registration,
+)
 from schedviz.scheduler.framework.listers import Listers
 from schedviz.scheduler.framework.shape_score import broken_linear
 from schedviz.scheduler.framework.steps import PatchObject
@@ -37,6 +42,7 @@ from schedviz.scheduler.plugins.volume_binding import binder, taking
 from schedviz.scheduler.plugins.volume_binding.binder import PV, PVC, PodClaims
 
 STATE_KEY = "VolumeBinding"
+MIGRATED = "storage.alpha.kubernetes.io/migrated-plugins"
 SCORING = "StorageCapacityScoring"
 ERR_REASONS = {
     binder.NOT_REACHED: "node(s) didn't match PersistentVolume's node affinity",
@@ -143,22 +149,55 @@ class VolumeBinding(Plugin):
         return PreBindResult(
             tuple(PatchObject.of(one.before, one.patch) for one in taken if one.patch),
             until=lambda listers, node: taking.are_bound(claims, listers, node, node_name),
-            kinds=frozenset({PV, PVC, "Node"}),
+            kinds=frozenset({PV, PVC, "Node", "CSINode"}),
             timeout_seconds=self.args.bind_timeout_seconds,
             timed_out=Error(TIMED_OUT),
         )
 
-    def events_to_register(self) -> tuple[ClusterEvent, ...]:
+    def events_to_register(self) -> tuple[Registration, ...]:
         either = ActionType.ADD | ActionType.UPDATE
         return (
-            ClusterEvent("StorageClass", either),
-            ClusterEvent(PVC, either),
+            Hinted(ClusterEvent("StorageClass", either), _allows_other_places),
+            Hinted(ClusterEvent(PVC, either), volumes.is_of_claim),
             ClusterEvent(PV, either),
             ClusterEvent("Node", ActionType.ADD | ActionType.UPDATE_NODE_LABEL),
-            ClusterEvent("CSINode", either),
-            ClusterEvent("CSIDriver", ActionType.UPDATE),
-            ClusterEvent("CSIStorageCapacity", either),
+            Hinted(ClusterEvent("CSINode", either), _migrates_others),
+            Hinted(ClusterEvent("CSIDriver", ActionType.UPDATE), _counts_no_more),
+            Hinted(ClusterEvent("CSIStorageCapacity", either), _holds_more),
         )
+
+
+def _allows_other_places(pod: Pod, old: KubeObject | None, new: KubeObject | None) -> bool:
+    """Whether a class came, or makes volumes in other places now."""
+    if not isinstance(new, Other) or not isinstance(old, Other):
+        return isinstance(new, Other)
+    return bool(old.raw.get("allowedTopologies") != new.raw.get("allowedTopologies"))
+
+
+def _migrates_others(pod: Pod, old: KubeObject | None, new: KubeObject | None) -> bool:
+    if not isinstance(new, Other) or not isinstance(old, Other):
+        return isinstance(new, Other)
+    before, now = (
+        (one.raw["metadata"].get("annotations") or {}).get(volumes.MIGRATED) for one in (old, new)
+    )
+    return bool(before != now)
+
+
+def _counts_no_more(pod: Pod, old: KubeObject | None, new: KubeObject | None) -> bool:
+    """Whether the capacity of this driver's storage is not looked at any more. Upstream asks so of the pod's inline
+    volumes only; a claim's driver is known by its class, hence any driver may help here."""
+    if not isinstance(old, Other) or not isinstance(new, Other):
+        return False
+    before, now = (bool(volumes.spec(one).get("storageCapacity")) for one in (old, new))
+    return before and not now
+
+
+def _holds_more(pod: Pod, old: KubeObject | None, new: KubeObject | None) -> bool:
+    """Whether there is storage where there was none, or a larger volume can be made."""
+    if not isinstance(new, Other) or not isinstance(old, Other):
+        return isinstance(new, Other)
+    before, now = volumes.capacity_limit(old), volumes.capacity_limit(new)
+    return now is not None and (before is None or now > before)
 
 
 def _refusal(one: volumes.ClaimName, claim: Other | None, pod: Pod) -> str:

@@ -2,7 +2,7 @@
 
 Called by the plugin; what it found is handed on to `taking`. Mirrors FindPodVolumes of
 pkg/scheduler/framework/plugins/volumebinding/binder.go (v1.36), for all nodes at once. Among equally small volumes the
-first by name is taken, where upstream takes any. Left out on purpose: translation of in-tree volumes to CSI.
+first by name is taken, where upstream takes any.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from schedviz.kube import volumes
-from schedviz.kube.matching import SelectorError, label_selector
+from schedviz.kube.matching import NodeSelector, SelectorError, label_selector
 from schedviz.kube.objects import Other
 from schedviz.kube.volumes import Claim, Volume
 from schedviz.scheduler.framework import Snapshot
@@ -143,9 +143,11 @@ class Search:
             if volume is None:
                 self.flags[self.flags == 0] = NO_SUCH_VOLUME
                 return
-            outside = np.ones(len(self.flags), dtype=np.bool_)
-            outside[self._reaching(volume)] = False
-            self.flags[outside] = NOT_REACHED
+            reached = self._mask(self._reaching(volume.affinity))
+            if volume.plugin:
+                migrated = self._mask(self._reaching(volume.migrated))
+                reached = np.where(self._migrated(volume.plugin), migrated, reached)
+            self.flags[~reached] = NOT_REACHED
 
     def _find_unbound(self) -> None:
         """For each claim a volume that is there, or else a place to make one."""
@@ -174,7 +176,7 @@ class Search:
         for number, volume in enumerate(choice):
             if volume.is_for(claim) and volume.could_hold(claim):
                 free = left & ~self._is_taken(number, choice)
-                rows = self._reaching(volume)
+                rows = self._reaching(volume.affinity)
                 rows = rows[free[rows]]
                 numbers[rows] = number
                 left &= ~free
@@ -183,7 +185,7 @@ class Search:
             if not n_left:
                 break
             if volume.suits(claim):
-                rows = self._reaching(volume)
+                rows = self._reaching(volume.affinity)
                 rows = rows[left[rows]]
                 rows = rows[~self._is_taken(number, choice)[rows]]
                 numbers[rows] = number
@@ -252,18 +254,31 @@ class Search:
             return self._every_row[:0]
         return selected_rows(selector.requirements, self._nodes)
 
-    def _reaching(self, volume: Volume) -> Rows:
-        """The rows of the nodes that the volume can be used on; a node's name does not count, as upstream."""
-        if volume.affinity is None:
+    def _reaching(self, affinity: NodeSelector | None) -> Rows:
+        """The rows of the nodes that a volume can be used on; a node's name does not count, as upstream."""
+        if affinity is None:
             return self._every_row
         found = [
             selected_rows(term.expressions, self._nodes)
-            for term in volume.affinity.terms
+            for term in affinity.terms
             if not term.is_empty and all(one.accepts("") for one in term.fields)
         ]
         if len(found) == 1:
             return found[0]
         return np.unique(np.concatenate(found)) if found else self._every_row[:0]
+
+    def _migrated(self, plugin: str) -> Mask:
+        """[node] whether a CSI driver has taken over from the in-tree plugin there."""
+        drivers = self._listers.of("CSINode")
+        return np.array(
+            [volumes.is_migrated(plugin, drivers.get(name)) for name in self._nodes.names],
+            dtype=np.bool_,
+        )
+
+    def _mask(self, rows: Rows) -> Mask:
+        mask = np.zeros(len(self.flags), dtype=np.bool_)
+        mask[rows] = True
+        return mask
 
 
 def _provisioner(storage_class: Other) -> str:

@@ -88,7 +88,7 @@ def _static_is_bound(
     if not _is_heard(claims, thing):
         return None
     volume = volumes.read_volume(thing.raw)
-    if not _reaches(volume, node):
+    if not _reaches(volume, node, listers):
         return _failed(_mismatch(volume, node))
     if volume.claim is None or not volume.claim[2]:
         return _failed(f'ClaimRef got reset for pv "{volume_name}"')
@@ -113,7 +113,7 @@ def _provision_is_bound(
         if made is None:  # told later, or the claim will be unbound again
             return None
         volume = volumes.read_volume(made.raw)
-        if not _reaches(volume, node):
+        if not _reaches(volume, node, listers):
             return _failed(_mismatch(volume, node))
     return SUCCESS if now.is_bound else None
 
@@ -124,8 +124,10 @@ def _is_heard(claims: PodClaims, thing: Other) -> bool:
     return not taken.patch or thing.resource_version != taken.before.resource_version
 
 
-def _reaches(volume: Volume, node: Node) -> bool:
-    return volume.affinity is None or volume.affinity.matches(node.labels, "")
+def _reaches(volume: Volume, node: Node, listers: Listers) -> bool:
+    is_migrated = volumes.is_migrated(volume.plugin, listers.get("CSINode", node.name))
+    affinity = volume.migrated if volume.plugin and is_migrated else volume.affinity
+    return affinity is None or affinity.matches(node.labels, "")
 
 
 def _mismatch(volume: Volume, node: Node) -> str:

@@ -26,8 +26,14 @@ from schedviz.scheduler.framework import (
     Unschedulable,
     UnschedulableAndUnresolvable,
 )
-from schedviz.scheduler.framework.cluster_event import ActionType, ClusterEvent
+from schedviz.scheduler.framework.cluster_event import (
+    ActionType,
+    ClusterEvent,
+    Hinted,
+    Registration,
+)
 from schedviz.scheduler.framework.pod_index import Carried, Sort
+from schedviz.scheduler.plugins.inter_pod_affinity import hints
 
 ERR_REASON_AFFINITY = "node(s) didn't match pod affinity rules"
 ERR_REASON_ANTI_AFFINITY = "node(s) didn't match pod anti-affinity rules"
@@ -268,10 +274,12 @@ class InterPodAffinity(Plugin):
         scaled: IntColumn = (100.0 * ((scores - least) / float(most - least))).astype(np.int64)
         return scaled
 
-    def events_to_register(self) -> tuple[ClusterEvent, ...]:
+    def events_to_register(self) -> tuple[Registration, ...]:
+        other = ActionType.ADD | ActionType.DELETE | ActionType.UPDATE_POD_LABEL
+        node = ActionType.ADD | ActionType.UPDATE_NODE_LABEL
         return (
-            ClusterEvent("Pod", ActionType.ADD | ActionType.DELETE | ActionType.UPDATE_POD_LABEL),
-            ClusterEvent("Node", ActionType.ADD | ActionType.UPDATE_NODE_LABEL),
+            Hinted(ClusterEvent("Pod", other), hints.is_better_company),
+            Hinted(ClusterEvent("Node", node), hints.has_other_neighbours),
         )
 
     def _carried(self, pod: Pod, nodes: Snapshot) -> tuple[Carried, ...]:
