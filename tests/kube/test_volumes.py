@@ -93,3 +93,32 @@ def test_a_volume_that_was_promised_gets_the_claims_uid_only():
     assert "metadata" not in patch
     bound = read_volume(claimRef=patch["spec"]["claimRef"])
     assert volumes.binding_patch(bound, claim) == {}
+
+
+GCE = {"gcePersistentDisk": {"pdName": "d"}}
+BETA, GA, CSI = (*reversed(volumes.ZONES), "topology.gke.io/zone")
+
+
+def wants(*keys, values=("a",)):
+    made = [{"key": key, "operator": "In", "values": list(values)} for key in keys]
+    return {"nodeAffinity": {"required": {"nodeSelectorTerms": [{"matchExpressions": made}]}}}
+
+
+@pytest.mark.parametrize(
+    ("labels", "spec", "expected"),
+    [
+        pytest.param({BETA: "a"}, {}, {CSI: ("a",)}, id="from the label"),
+        pytest.param({GA: "a__b"}, {}, {CSI: ("a", "b")}, id="from a label with two zones"),
+        pytest.param({GA: "b"}, wants(GA), {CSI: ("a",)}, id="from the affinity"),
+        pytest.param({GA: "a"}, wants("x"), {"x": ("a",), CSI: ("a",)}, id="beside the affinity"),
+        pytest.param({}, wants("x"), {"x": ("a",)}, id="no zone"),
+        pytest.param({}, {}, None, id="nothing said"),
+    ],
+)
+def test_a_zone_is_asked_for_by_the_drivers_own_label_after_migration(labels, spec, expected):
+    raw = make.raw("PersistentVolume", "v", spec=GCE | spec, meta={"labels": labels})
+    volume = volumes.read_volume(raw)
+    assert volume.plugin == "kubernetes.io/gce-pd"
+    terms = volume.migrated.terms if volume.migrated else ()
+    asked = {one.key: one.values for term in terms for one in term.expressions}
+    assert (asked or None) == expected

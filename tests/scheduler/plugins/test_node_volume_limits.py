@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from schedviz.kube import volumes
 from schedviz.scheduler.framework import Unschedulable, UnschedulableAndUnresolvable
 from schedviz.scheduler.framework.status import SUCCESS, Code
-from schedviz.scheduler.plugins.node_volume_limits import MIGRATED, NodeVolumeLimits
+from schedviz.scheduler.plugins.node_volume_limits import NodeVolumeLimits
 from tests import make
 
 FULL = Unschedulable("node(s) exceed max volume count")
@@ -87,7 +88,7 @@ def test_a_node_without_csi_node_has_no_limit():
 )
 def test_in_tree_volumes_count_where_a_driver_took_them_over(annotation, expected):
     pod = make.pod(volumes=[{"name": "v", "awsElasticBlockStore": {"volumeID": "x"}}])
-    limits = csi_node(0, "ebs.csi.aws.com", annotations={MIGRATED: annotation})
+    limits = csi_node(0, "ebs.csi.aws.com", annotations={volumes.MIGRATED: annotation})
     nodes = make.told(make.snapshot([make.node("n")]), limits)
     assert make.filtered(NodeVolumeLimits(), pod, nodes) == {"n": expected}
 

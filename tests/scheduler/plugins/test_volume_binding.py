@@ -191,6 +191,26 @@ def test_a_claims_selector_chooses_among_volumes():
     assert refusals(claim("x", selector=gold), volume("v", meta={"labels": {"tier": "gold"}})) == {}
 
 
+def test_where_a_driver_took_over_its_own_label_says_the_zone():
+    took_over = {"annotations": {volumes.MIGRATED: "kubernetes.io/gce-pd"}}
+    disk = volume("v", gcePersistentDisk={"pdName": "d"}, meta={"labels": {ZONE: "za"}})
+    nodes = make.told(
+        make.snapshot(
+            [
+                make.node("old"),
+                make.node("here", labels={"topology.gke.io/zone": "za"}),
+                make.node("there", labels={"topology.gke.io/zone": "zb"}),
+            ]
+        ),
+        claim("x", bound_to="v"),
+        disk,
+        make.other("CSINode", "here", meta=took_over),
+        make.other("CSINode", "there", meta=took_over),
+    )
+    said = make.filtered(VolumeBinding(), make.using("x"), nodes)
+    assert [name for name, status in said.items() if status.is_success] == ["old", "here"]
+
+
 def test_two_claims_need_two_volumes():
     both = claim("x"), claim("y", "2Gi")
     assert refusals(*both, volume("v"), uses="xy") == NONE_HERE
