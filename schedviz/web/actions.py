@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, cast
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.db import transaction
 
+from schedviz.scheduler.config import ConfigError
 from schedviz.web import permissions
 from schedviz.web.models import Audit, Cluster, Command, Lease, PodState, Session
 from schedviz.web.tables import clean
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
     from django.contrib.auth.models import User
 
+    from schedviz.web.configs import CheckedConfig
     from schedviz.web.permissions import Person
 
 SCHEDULER_NAME = re.compile(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?")
@@ -61,9 +63,15 @@ def session_create(
     cluster: Cluster,
     scheduler_names: list[str] | None = None,
     seed: int = 0,
+    config: CheckedConfig | None = None,
 ) -> Session:
-    """A stopped session. Scheduler names: `default-scheduler` in a sandbox, elsewhere `schedviz`, unless given."""
+    """A stopped session. Scheduler names: those of the configuration's profiles; without one `default-scheduler` in a
+    sandbox and `schedviz` elsewhere, unless given."""
     _check(by, "session.create", None, name)
+    if config is not None:
+        if scheduler_names:
+            raise Refused("the configuration's profiles name the schedulers: leave the names out")
+        scheduler_names = _schedulers_of(config, cluster)
     if not scheduler_names:
         in_sandbox = cluster.kind == Cluster.Kind.SANDBOX
         scheduler_names = ["default-scheduler" if in_sandbox else "schedviz"]
@@ -71,12 +79,34 @@ def session_create(
     if wrong:
         raise Refused(f"{wrong[0]!r} is no scheduler name: use lower-case letters, digits, - and .")
     session = Session(name=name, cluster=cluster, scheduler_names=scheduler_names, seed=seed)
+    session.config = config.kept() if config else {}
     with transaction.atomic():
         _save(session)
         Lease.objects.create(session=session)
         after = {"cluster": cluster.name, "scheduler_names": scheduler_names, "seed": seed}
+        after["config"] = session.config.get("name", "")
         _audit(by, "session.create", session, name, after=after)
     return session
+
+
+def session_configure(by: Person, session: Session, config: CheckedConfig | None) -> None:
+    """With which configuration it runs from its next start on; None: the defaults, its scheduler names as they are."""
+    _check(by, "session.configure", session, session.name)
+    before = {"config": session.config.get("name", ""), "scheduler_names": session.scheduler_names}
+    if config is not None:
+        session.scheduler_names = _schedulers_of(config, session.cluster)
+    session.config = config.kept() if config else {}
+    after = {"config": session.config.get("name", ""), "scheduler_names": session.scheduler_names}
+    with transaction.atomic():
+        session.save(update_fields=["config", "scheduler_names"])
+        _audit(by, "session.configure", session, session.name, before=before, after=after)
+
+
+def _schedulers_of(config: CheckedConfig, cluster: Cluster) -> list[str]:
+    try:
+        return config.schedulers(in_sandbox=cluster.kind == Cluster.Kind.SANDBOX)
+    except ConfigError as error:
+        raise Refused(f"{config.name}: {error.summary}") from error
 
 
 def cluster_add(

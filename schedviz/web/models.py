@@ -42,6 +42,8 @@ class Session(models.Model):
     cluster = models.ForeignKey(Cluster, on_delete=models.PROTECT, related_name="sessions")
     scheduler_names = models.JSONField(default=list)
     seed = models.BigIntegerField(default=0)
+    config = models.JSONField(default=dict)
+    """The KubeSchedulerConfiguration it runs: its file's `name`, its `text`, its `extenders`' URLs; {}: defaults."""
     desired = models.CharField(max_length=8, choices=Desired.choices, default=Desired.STOPPED)
     state = models.CharField(max_length=8, choices=State.choices, default=State.STOPPED)
     state_message = models.TextField(blank=True)

@@ -45,6 +45,7 @@ LEAST_ROLE: dict[str, Role] = {
     "pod.move": Role.OPERATOR,
     "audit.view": Role.OPERATOR,
     "session.create": Role.ADMIN,
+    "session.configure": Role.ADMIN,
     "cluster.add": Role.ADMIN,
 }
 

@@ -14,17 +14,20 @@ from django.db import DatabaseError, connection
 
 from schedviz.cluster.client import ClusterClient
 from schedviz.scheduler.commands import Pause
+from schedviz.scheduler.config import ConfigError
 from schedviz.scheduler.framework.steps import Lane
 from schedviz.scheduler.profile import default_profile
 from schedviz.scheduler.scheduler import Scheduler
 from schedviz.session import Fenced, RestoredPod
 from schedviz.session import Session as Engine
-from schedviz.web import leases
+from schedviz.web import configs, leases
 from schedviz.web.models import PodState, Session
 from schedviz.web.recording import DatabaseSink
 
 if TYPE_CHECKING:
     from schedviz.scheduler.framework import steps
+    from schedviz.scheduler.framework.node_info import QueueConfig
+    from schedviz.scheduler.framework.runtime import Framework
     from schedviz.session import Batch
     from schedviz.web.leases import HeldLease
     from schedviz.web.publishing import Publisher
@@ -107,6 +110,8 @@ class RunningSession:
                 self._fail("it ended by itself")
         except Fenced as fenced:
             self.lose(str(fenced))
+        except ConfigError as error:
+            self._fail(f"{self._row.config['name']}: {error.summary}")
         except (
             Exception
         ) as error:  # the thread's outermost frame: the log and the page say what it was
@@ -121,10 +126,12 @@ class RunningSession:
 
     def _build(self) -> Engine:
         row = self._row
+        profiles, queue = _configured(row)
         client = ClusterClient.from_kubeconfig(row.cluster.kubeconfig_path, row.cluster.context)
         scheduler = Scheduler(
-            {name: default_profile(name) for name in row.scheduler_names},
+            profiles,
             seed=row.seed,
+            config=queue,
             first_cycle=row.last_cycle + 1,
             pause=Pause(**pause) if (pause := row.counters.get("pause")) else None,
         )
@@ -167,3 +174,11 @@ class RunningSession:
         if mine.update(**news):
             log.info("session %s: %s %s", self._row.name, state, message)
             self._publisher.offer_state(self._row.pk, state, message, now)
+
+
+def _configured(row: Session) -> tuple[dict[str, Framework], QueueConfig | None]:
+    """The profiles by scheduler name and the queue's times: the configuration's, or the defaults."""
+    if not row.config:
+        return {name: default_profile(name) for name in row.scheduler_names}, None
+    config = configs.checked(row.config["name"], row.config["text"])
+    return config.profiles, config.queue

@@ -35,6 +35,7 @@ def planned(data, monkeypatch):
                 "host": "127.0.0.1",
                 "port": embedded.free_port(),
                 "scenario": "steady",
+                "config": "",
                 "kubeconfig": "",
                 "context": "",
             }

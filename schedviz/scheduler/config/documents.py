@@ -125,6 +125,7 @@ class _YamlTree:
         self._document = Document()
 
     def document(self, root: yaml.Node | None) -> Document:
+        self._document.lines.note("", 1)
         if root is not None:
             self._document.root = self._tree(root, "", 0)
         return self._document

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from django.core.management.base import BaseCommand
 from django.db import transaction
 
-from schedviz.web import actions, auth
+from schedviz.web import actions, auth, configs
 from schedviz.web.models import Cluster, Session
 from schedviz.web.permissions import Shell
 
@@ -21,6 +22,7 @@ class Command(BaseCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--kubeconfig", required=True, help="whole path of the kubeconfig")
         parser.add_argument("--context", default="", help="the kubeconfig's context")
+        parser.add_argument("--config", default="", help="of a new session: its configuration file")
         parser.add_argument("--name", default="demo", help="of the cluster and the session")
         parser.add_argument(
             "--cluster-kind", choices=Cluster.Kind.values, default=Cluster.Kind.SANDBOX
@@ -49,5 +51,7 @@ class Command(BaseCommand):
             cluster.context = options["context"]
             cluster.save(update_fields=["kubeconfig_path", "context"])
         if not Session.objects.filter(name=name).exists():
-            actions.session_start(by, actions.session_create(by, name, cluster=cluster))
+            config = configs.from_file(Path(options["config"])) if options["config"] else None
+            session = actions.session_create(by, name, cluster=cluster, config=config)
+            actions.session_start(by, session)
         self.stdout.write(f"session {name} is there")

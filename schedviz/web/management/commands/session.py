@@ -1,21 +1,25 @@
-"""`manage.py session list|create|start|stop`: sessions from the command line, by the same actions as the pages."""
+"""`manage.py session list|create|configure|start|stop`: sessions on the command line, by the pages' own actions."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from schedviz.web import actions, readers
+from schedviz.scheduler.config import ConfigError
+from schedviz.web import actions, configs, readers
 from schedviz.web.models import Cluster, Session
 from schedviz.web.permissions import Shell
 
 if TYPE_CHECKING:
     from django.core.management.base import CommandParser
 
+    from schedviz.web.configs import CheckedConfig
+
 
 class Command(BaseCommand):
-    help = "Lists, creates, starts and stops sessions (one cluster + one scheduler, running)."
+    help = "Lists, creates, configures, starts and stops sessions (one cluster + one scheduler, running)."
 
     def add_arguments(self, parser: CommandParser) -> None:
         verbs = parser.add_subparsers(dest="verb", required=True)
@@ -32,7 +36,16 @@ class Command(BaseCommand):
             action="append",
             help="a schedulerName whose pods this session schedules (may be repeated; default: schedviz)",
         )
+        create.add_argument(
+            "--config", help="KubeSchedulerConfiguration whose profiles it runs; see check_config"
+        )
         create.add_argument("--seed", type=int, default=0, help="of the tie-break")
+
+        configure = verbs.add_parser("configure", help="what it runs from its next start on")
+        configure.add_argument("name")
+        configure.add_argument(
+            "config", nargs="?", help="a KubeSchedulerConfiguration; none: the default plugins"
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:
@@ -63,9 +76,31 @@ class Command(BaseCommand):
             cluster=self._cluster(options),
             scheduler_names=options["scheduler_name"],
             seed=options["seed"],
+            config=self._config(options["config"]),
         )
         names = ", ".join(session.scheduler_names)
         self.stdout.write(f"session {session.name} is there, for pods of {names}")
+        self._warn(session)
+
+    def session_configure(self, options: dict[str, Any]) -> None:
+        session = self._session(options["name"])
+        actions.session_configure(Shell(), session, self._config(options["config"]))
+        with_what = session.config.get("name") or "the default plugins"
+        names = ", ".join(session.scheduler_names)
+        self.stdout.write(
+            f"session {session.name} runs {with_what} from its next start on, for pods of {names}"
+        )
+        self._warn(session)
+
+    def _config(self, path: str | None) -> CheckedConfig | None:
+        try:
+            return configs.from_file(Path(path)) if path else None
+        except ConfigError as error:
+            raise CommandError(configs.complaint(str(path), error)) from error
+
+    def _warn(self, session: Session) -> None:
+        if session.config.get("extenders"):
+            self.stdout.write(configs.CALLED_LATER)
 
     def _session(self, name: str) -> Session:
         session = readers.session_by_name(name)

@@ -24,9 +24,12 @@ from django.db import connections
 from django.db.models import Q
 from django.utils.text import slugify
 
-from schedviz.web import embedded
+from schedviz.scheduler.config import ConfigError
+from schedviz.web import actions, configs, embedded
+from schedviz.web.configs import CheckedConfig
 from schedviz.web.embedded import CannotStart
 from schedviz.web.models import Cluster, Session
+from schedviz.web.permissions import Shell
 from schedviz.web.supervisor import Program, StartFailed, Stopped, Supervisor
 
 MANAGE = str(settings.BASE_DIR / "manage.py")
@@ -40,6 +43,7 @@ class Plan:
     port: int
     data: Path
     scenario: str
+    config: str  # of the scheduler; "": what the session has
     kubeconfig: str
     context: str
     valkey: Path | None  # its socket; None: a Redis of the user's own
@@ -53,6 +57,10 @@ class Plan:
     @property
     def sandbox_url(self) -> str:
         return f"http://127.0.0.1:{self.sandbox_port}"
+
+    @property
+    def session_name(self) -> str:
+        return slugify(self.context)[:63] or "cluster" if self.kubeconfig else "demo"
 
     @property
     def is_demo(self) -> bool:
@@ -115,6 +123,9 @@ class Command(BaseCommand):
         parser.add_argument("--host", default="127.0.0.1", help="address to listen on; loopback")
         parser.add_argument("--kubeconfig", default="", help="watch this cluster, start no sandbox")
         parser.add_argument("--context", default="", help="of the kubeconfig; its current one")
+        parser.add_argument(
+            "--config", default="", help="KubeSchedulerConfiguration to run; see check_config"
+        )
         parser.add_argument("--scenario", default="steady", help="a new sandbox's beginning")
         parser.add_argument("--data", help="folder of everything that is kept; var")
         parser.add_argument("--no-browser", action="store_true", help="open no browser")
@@ -133,7 +144,7 @@ class Command(BaseCommand):
                 supervisor.say("stopping")
         except Stopped:
             pass
-        except (CannotStart, StartFailed) as error:
+        except (CannotStart, StartFailed, actions.Refused) as error:
             self.stderr.write(f"schedviz: {error}")
             sys.exit(1)
 
@@ -152,6 +163,9 @@ def make_plan(stack: ExitStack, options: dict[str, Any]) -> Plan:
     context = (
         embedded.kubeconfig_context(Path(kubeconfig), options["context"]) if kubeconfig else ""
     )
+    config = os.path.abspath(options["config"]) if options["config"] else ""
+    if config:
+        check_config(config, in_sandbox=not kubeconfig)
     stack.enter_context(embedded.sole_use(data, f"http://{host}:{port}/"))
     embedded.check_port(host, port)
     has_own_redis = bool(os.environ.get("SCHEDVIZ_REDIS_URL"))
@@ -160,6 +174,7 @@ def make_plan(stack: ExitStack, options: dict[str, Any]) -> Plan:
         port=port,
         data=data,
         scenario=options["scenario"],
+        config=config,
         kubeconfig=kubeconfig,
         context=context,
         valkey=None if has_own_redis else stack.enter_context(embedded.socket_path(data)),
@@ -174,12 +189,32 @@ def bring_up(plan: Plan, supervisor: Supervisor) -> None:
     began = time.monotonic()
     call_command("migrate", verbosity=0, interactive=False)
     supervisor.say(f"database is ready ({time.monotonic() - began:.1f} s)")
+    configure_session(plan)
     for program in second:
         supervisor.start(program)
     supervisor.wait_ready([program.name for program in first])
     make_session(plan)
     supervisor.wait_ready([program.name for program in second])
     connections.close_all()
+
+
+def check_config(path: str, *, in_sandbox: bool) -> CheckedConfig:
+    try:
+        found = configs.from_file(Path(path))
+        found.schedulers(in_sandbox=in_sandbox)
+        return found
+    except ConfigError as error:
+        raise CannotStart(
+            f"--config {path}: {error.summary}; `manage.py check_config {path}` says more"
+        ) from error
+
+
+def configure_session(plan: Plan) -> None:
+    """The session of an earlier start gets the configuration before a worker can take it."""
+    session = Session.objects.filter(name=plan.session_name).first()
+    if plan.config and session is not None:
+        config = check_config(plan.config, in_sandbox=not plan.kubeconfig)
+        actions.session_configure(Shell(), session, config)
 
 
 def make_session(plan: Plan) -> None:
@@ -189,14 +224,21 @@ def make_session(plan: Plan) -> None:
             "bootstrap_demo",
             kubeconfig=plan.kubeconfig,
             context=plan.context,
-            name=slugify(plan.context)[:63] or "cluster",
+            name=plan.session_name,
+            config=plan.config,
             cluster_kind=Cluster.Kind.KUBECONFIG,
             verbosity=0,
         )
         return
     token = plan.data / "sandbox" / "admin.token"
     kubeconfig = embedded.make_sandbox(plan.sandbox_url, token, "demo", plan.scenario)
-    call_command("bootstrap_demo", kubeconfig=str(kubeconfig))
+    call_command(
+        "bootstrap_demo",
+        kubeconfig=str(kubeconfig),
+        name=plan.session_name,
+        config=plan.config,
+        verbosity=0,
+    )
 
 
 def sessions_are_taken() -> bool:
@@ -211,6 +253,11 @@ def greet(plan: Plan, supervisor: Supervisor, began: float, *, browser: bool) ->
     if not plan.kubeconfig:
         kubeconfig = plan.data / "sandbox" / "demo.kubeconfig"
         lines.append(f"  kubectl  export KUBECONFIG={kubeconfig}")
+    config = Session.objects.get(name=plan.session_name).config
+    if config:
+        lines.append(f"  config   {config['name']}")
+    if config.get("extenders"):
+        lines.append(f"           {configs.CALLED_LATER}")
     lines += ["  stop     Ctrl-C", ""]
     for line in lines:
         supervisor.say(line)
