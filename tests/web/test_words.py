@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from schedviz.scheduler import plugins
-from schedviz.scheduler.framework.cluster_event import ActionType, ClusterEvent
+from schedviz.scheduler.framework.cluster_event import ActionType, ClusterEvent, event_of
 from schedviz.scheduler.framework.interface import EXTENSION_POINTS
 from schedviz.scheduler.framework.steps import Lane
 from schedviz.web import words
@@ -55,7 +55,7 @@ def test_memory(value, said):
 
 @pytest.mark.parametrize("name", list(plugins.IN_TREE))
 def test_every_plugins_events_can_be_said(name):
-    for event in plugins.IN_TREE[name]().events_to_register():
+    for event in map(event_of, plugins.IN_TREE[name]().events_to_register()):
         assert all(said for said in words.wakes(event))
 
 
@@ -78,7 +78,7 @@ def test_causes(label, said):
 
 @pytest.mark.parametrize("name", list(plugins.IN_TREE))
 def test_every_event_that_wakes_a_pod_can_be_said(name):
-    for event in plugins.IN_TREE[name]().events_to_register():
+    for event in map(event_of, plugins.IN_TREE[name]().events_to_register()):
         kinds = ("AssignedPod", "UnscheduledPod") if event.resource == "Pod" else (event.resource,)
         for kind in kinds:
             for action in (ActionType.ADD, ActionType.DELETE, ActionType.UPDATE_OTHER):
