@@ -78,6 +78,7 @@ class Binding:
     queued: QueuedPodInfo
     pod: Pod
     attempt: Attempt
+    placed_at: float = 0.0
     action: Bind | None = None
     bind_plugin: str = ""
     waits_for: str = ""
@@ -92,6 +93,16 @@ class Binding:
     def point(self) -> str:
         """Where it waits."""
         return "PreBind" if self.waiting is not None else "Permit" if self.waits_for else "Bind"
+
+    @property
+    def says(self) -> str:
+        """What it waits for, in words for the board."""
+        if self.waiting is not None:
+            seconds = self.waiting.awaited.timeout_seconds
+            return f"it waits for {self.waiting.plugin}, {duration(seconds)} at most"
+        if self.waits_for:
+            return f"it waits for {self.waits_for}, {duration(self.waited_seconds)} at most"
+        return ""
 
     @property
     def record(self) -> CycleRecord:

@@ -71,10 +71,11 @@ class BindingCycles:
         self._queue.assume(uid)
         self._cache.assume_pod(held.pod, record.chosen)
         move = Move(now, record.pod, Lane.SCHEDULING, Lane.BINDING, "Assumed", record.chosen)
+        held.placed_at = now
         self._settle(Lane.BINDING, held, now)
         refused = yield from binding.begin(held, now)
         if refused is None and held.waits_for:
-            self._bindings.hold(held)
+            self._hold(held)
             return [move, record]
         if refused is None:
             self._queue.done(uid)
@@ -164,6 +165,8 @@ class BindingCycles:
             return self._bound(held, now)
         action = held.action if waiting is None else waiting.next_action()
         if action is not None:
+            if waiting is not None or held.pre_bound:
+                self._settle(Lane.BINDING, held, held.placed_at, message=held.says)
             effect = self.effect(held.record, action)
             self._bindings.ask(held, effect.id)
             return [effect]
@@ -179,8 +182,12 @@ class BindingCycles:
             said = binding.look(held, held.waiting, self._cache.listers, node)
             if said is not None:
                 return self._pre_bound(held, held.waiting, said, now)
-        self._bindings.hold(held)
+        self._hold(held)
         return []
+
+    def _hold(self, held: Binding) -> None:
+        self._bindings.hold(held)
+        self._settle(Lane.BINDING, held, held.placed_at, message=held.says)
 
     def _pre_bound(
         self, held: Binding, waiting: Waiting, status: Status, now: float
@@ -257,11 +264,10 @@ class BindingCycles:
         self._settle(Lane.BOUND, held, now)
         return [record, _move(held, Lane.BOUND, now, "AssignedPodAdd", held.seen_on), *freed]
 
-    def _settle(self, lane: Lane, held: Binding, now: float) -> None:
+    def _settle(self, lane: Lane, held: Binding, since: float, message: str = "") -> None:
         record = held.record
-        self._settled.put(
-            lane, record.pod, now, pod=held.pod, attempts=record.attempt, cycle=record.number
-        )
+        more = {"attempts": record.attempt, "cycle": record.number, "message": message}
+        self._settled.put(lane, record.pod, since, pod=held.pod, **more)
 
 
 def _move(held: Binding, target: Lane, now: float, cause: str, detail: str = "") -> Move:

@@ -90,7 +90,7 @@ def _scheduling(session: Session, pod: PodState, now: float) -> str:
 
 
 def _binding(session: Session, pod: PodState, now: float) -> str:
-    return f"Node {pod.node_name} was chosen; the API server is being told."
+    return f"Node {pod.node_name} was chosen; {pod.message or 'the API server is being told'}."
 
 
 def _bound(session: Session, pod: PodState, now: float) -> str:

@@ -136,6 +136,17 @@ def test_volumes_come_first_and_the_bind_last():
     assert stage.record().binding_durations[0] == 3.0
 
 
+def test_the_board_is_told_what_a_pod_waits_for():
+    stage = making("n2", seconds=5)
+    stage.now = 2.0
+    stage.answer(stage.effect(PatchObject))
+    view = stage.scheduler.pod_view("default/p")
+    assert (view.lane, view.since, view.node_name) == (Lane.BINDING, 0.0, "n2")
+    assert view.message == "it waits for VolumeBinding, 5s at most"
+    stage.bound()
+    assert stage.scheduler.pod_view("default/p").message == ""
+
+
 def test_a_claim_that_is_bound_before_the_answer_comes_is_enough():
     stage = making("n2")
     stage.bound()

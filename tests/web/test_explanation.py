@@ -49,6 +49,11 @@ def session():
             id="binding",
         ),
         pytest.param(
+            {"lane": "binding", "node_name": "n1", "message": "it waits for A, 5s at most"},
+            "Node n1 was chosen; it waits for A, 5s at most.",
+            id="binding, and something must come true before",
+        ),
+        pytest.param(
             {"lane": "bound", "node_name": "n1", "attempts": 1},
             "It was bound to node n1 after one attempt.",
             id="bound",
