@@ -50,7 +50,9 @@ def _point(name: str, point: dict[str, Any] | None, cycle: dict[str, Any]) -> Po
         text = f"{cycle['n_nodes']:,} → {words.plural(cycle['n_feasible'], 'node')}"
         return Point(name, "fail" if failed else "done", text, point["ms"])
     if name == "Score":
-        return Point(name, "done", words.plural(point["ran"], "plugin"), point["ms"])
+        failed = cycle["outcome"] == "error" and not cycle["chosen"]
+        text = "failed" if failed else words.plural(point["ran"], "plugin")
+        return Point(name, "fail" if failed else "done", text, point["ms"])
     if point["text"]:
         waits = name == "Permit" and cycle["outcome"] == PENDING_BINDING
         return Point(name, "wait" if waits else "fail", point["text"], point["ms"])
@@ -69,6 +71,8 @@ def _absent(name: str, cycle: dict[str, Any]) -> Point:
         failed = cycle["outcome"] in FAILED and not cycle["n_feasible"]
         return Point(name, "skip", "nothing to try" if failed else "not needed")
     if not cycle["n_feasible"]:
+        return Point(name, "none", "not reached")
+    if cycle["outcome"] == "error" and not cycle["chosen"]:
         return Point(name, "none", "not reached")
     if name in ("PreScore", "Score"):
         return Point(name, "skip", "only one node" if cycle["n_feasible"] == 1 else "nothing to do")

@@ -45,3 +45,12 @@ def test_a_binding_that_failed():
     record = sample.bound(sample.record(1, sample.pod_ref(1)))
     record.outcome = "bind_failed"
     assert states(record)["Bind"][0] == "fail"
+
+
+def test_a_score_that_failed():
+    record = sample.record(1, sample.pod_ref(1))
+    record.outcome, record.chosen = "error", ""
+    record.message = 'running Score plugins: plugin "A" failed'
+    said = states(record)
+    assert said["Score"] == ("fail", "failed")
+    assert said["Reserve"] == said["Permit"] == ("none", "not reached")
