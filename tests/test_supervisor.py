@@ -208,3 +208,20 @@ def test_reader_who_went_away_stops_it(alone):
     os.kill(children[0].pid, signal.SIGKILL)  # makes it want to say something
     assert process.wait(timeout=6) == 0
     assert not any(child.is_running() for child in children)
+
+
+def test_a_closed_terminal_stops_it_though_no_signal_comes():
+    """As when `make` leads the terminal's session: it takes the SIGHUP, and waits for us."""
+    ours, terminal = os.openpty()
+    code = textwrap.dedent(ALONE)
+    process = subprocess.Popen([sys.executable, "-c", code], cwd=ROOT, stdout=terminal)
+    os.close(terminal)
+    try:
+        with os.fdopen(ours) as screen:
+            line = next(line for line in screen if "pids" in line)
+        children = [psutil.Process(int(pid)) for pid in line.split("pids")[1].split()]
+        assert process.wait(timeout=6) == 0
+        assert not any(child.is_running() for child in children)
+    finally:
+        process.kill()
+        process.wait()

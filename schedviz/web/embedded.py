@@ -62,9 +62,10 @@ def check_port(host: str, port: int) -> None:
     except OSError as error:
         if isinstance(error, socket.gaierror):
             raise CannotStart(f"{host!r} is no address of this machine") from error
+        free = free_port()
         raise CannotStart(
             f"port {port} is in use; stop what listens there, or choose another: "
-            f"--port {free_port()} (make demo PORT={free_port()})"
+            f"--port {free} (make demo PORT={free})"
         ) from error
 
 

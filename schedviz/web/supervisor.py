@@ -103,6 +103,7 @@ class Supervisor:
         self._env = {**os.environ, "PYTHONUNBUFFERED": "1", **(env or {})}
         self._out = out
         self._colour = colour
+        self._has_terminal = _is_terminal(out)
         self._stops = 0
         self._selector = selectors.DefaultSelector()
         self._signals_before: dict[signal.Signals, Any] = {}
@@ -190,6 +191,11 @@ class Supervisor:
                 _drain(self._wake_read)
             else:
                 self._forward(key.data)
+        if self._has_terminal and not _is_terminal(self._out):
+            self._has_terminal = False
+            self._stops += (
+                1  # closed; nobody told us when a program between us and it took the signal
+            )
         now = time.monotonic()
         for child in self.children.values():
             if child.process is not None and child.process.poll() is not None:
@@ -288,12 +294,12 @@ class Supervisor:
             self._set_ready(child)
 
     def _write(self, name: str, colour: int, text: str) -> None:
-        """A reader who went away (a closed pipe) is a wish to stop."""
+        """A reader who went away (a closed pipe, a closed terminal) is a wish to stop."""
         prefix = f"\x1b[{colour}m{name:8}|\x1b[0m" if self._colour else f"{name:8}|"
         try:
             self._out.write(f"{prefix} {text}\n")
             self._out.flush()
-        except (BrokenPipeError, ValueError):
+        except (OSError, ValueError):
             self._stops += 1
 
 
@@ -308,6 +314,13 @@ def _ending(returncode: int) -> str:
     if returncode < 0:
         return f"was killed by {signal.Signals(-returncode).name}"
     return f"ended with code {returncode}"
+
+
+def _is_terminal(out: IO[str]) -> bool:
+    try:
+        return out.isatty()
+    except ValueError:  # closed
+        return False
 
 
 def _drain(descriptor: int) -> None:

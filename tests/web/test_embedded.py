@@ -71,7 +71,9 @@ def test_unwritable_folder_is_said():
 
 
 def test_port_in_use_is_said_with_one_that_is_free(taken_port):
-    with pytest.raises(CannotStart, match=rf"port {taken_port} is in use; .*PORT=\d+"):
+    with pytest.raises(
+        CannotStart, match=rf"port {taken_port} is in use; .*--port (\d+) \(make demo PORT=\1\)"
+    ):
         embedded.check_port("127.0.0.1", taken_port)
 
 

@@ -33,6 +33,12 @@ from schedviz.web.permissions import Shell
 from schedviz.web.supervisor import Program, StartFailed, Stopped, Supervisor
 
 MANAGE = str(settings.BASE_DIR / "manage.py")
+# Warnings that say nothing to who starts the product: we know, and `tests` hold what we chose.
+UNHEARD = (
+    "ignore:You're running the worker",
+    "ignore:The `websockets` implementation is deprecated",
+    "ignore:StreamingHttpResponse must consume synchronous iterators",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +103,7 @@ class Plan:
         return programs
 
     def worker_and_web(self) -> list[Program]:
-        python = (sys.executable, "-W", "ignore:You're running the worker", "-m")
+        python = (sys.executable, *(word for quiet in UNHEARD for word in ("-W", quiet)), "-m")
         worker = "celery -q -A schedviz worker -P threads -c 4 --without-mingle --without-gossip"
         web = "uvicorn schedviz.asgi:application --no-access-log --lifespan off --ws websockets"
         limits = ("--log-level", "warning", "--timeout-graceful-shutdown", "1")
