@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from schedviz.kube.objects import Pod
-from schedviz.scheduler.framework.cluster_event import ActionType, ClusterEvent
+from schedviz.scheduler.framework.cluster_event import ActionType, ClusterEvent, event_of
 from schedviz.scheduler.framework.node_info import QueueConfig, QueuedPodInfo
 from schedviz.scheduler.framework.steps import Lane, Move
 from schedviz.scheduler.profile import default_profile
@@ -18,13 +18,15 @@ POD_ADD = ClusterEvent("AssignedPod", ActionType.ADD)
 
 
 def queue(config: QueueConfig | None = None) -> SchedulingQueue:
+    """The default plugins' registrations without their hints: an event that one registered for always helps."""
     profile = default_profile()
     return SchedulingQueue(
         queue_key=profile.queue_key,
         pre_enqueue=profile.pre_enqueue,
         registrations={
             profile.scheduler_name: {
-                name: one.events_to_register() for name, one in profile.plugins.items()
+                name: tuple(map(event_of, one.events_to_register()))
+                for name, one in profile.plugins.items()
             }
         },
         config=config or QueueConfig(),
