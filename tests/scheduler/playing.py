@@ -224,6 +224,10 @@ class Play:
                 return
             self.do("cycle", 0)
             self.do("wait", 5)
+            self.meanwhile()
+
+    def meanwhile(self) -> None:
+        """What others do while all goes well."""
 
     def waiting(self) -> list[str]:
         return [name for name in self.pods() if not self.raw[("Pod", name)]["spec"].get("nodeName")]
