@@ -176,9 +176,9 @@ def _alone(verdict: FilterVerdict, row: int) -> Answer:
     """What each filter says of the node, nominated pods left out."""
     said = {}
     for number, step in enumerate(verdict.steps):
-        if step.nodes is not None:
-            is_other = row in verdict.alone and verdict.first_failure[row] == number
-            said[step.plugin] = _told(verdict.alone[row] if is_other else step.nodes.status(row))
+        statuses = verdict.alone.get(number, step.nodes)
+        if statuses is not None:
+            said[step.plugin] = _told(statuses.status(row))
     return said
 
 

@@ -6,7 +6,6 @@ header and small-dtype arrays; node names are not in it (a NodeSet keeps them on
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import hashlib
 from collections.abc import Iterable
@@ -187,7 +186,7 @@ class _Columns:
             }
         if step.preemption is not None:
             told = step.preemption
-            candidates = [dataclasses.astuple(one) for one in told.candidates]
+            candidates = [tuple(one) for one in told.candidates]
             return {"preemption": [told.n_tried, candidates, told.ties, told.chosen]}
         return None
 

@@ -32,13 +32,14 @@ from schedviz.scheduler.framework.trials import (
 @dataclass(slots=True)
 class FilterVerdict:
     """first_failure int16 [node]: number of the Filter step that rejected the node first, -1 none, -2 not filtered.
-    feasible: rows. alone: row -> what that step says of a node that only pods nominated to it make fail; beside: those
-    pods. unfiltered: the code of nodes that were not filtered. error: a filter that went wrong."""
+    feasible: rows. alone: number of a step -> what it says without nominated pods; beside: row -> the nominated pods
+    that made it say something else. unfiltered: the code of nodes that were not filtered. error: a filter that went
+    wrong."""
 
     first_failure: NDArray[np.int16]
     feasible: Rows
     steps: list[Step]
-    alone: dict[int, Status] = field(default_factory=dict)
+    alone: dict[int, NodeStatuses] = field(default_factory=dict)
     beside: dict[int, list[Pod]] = field(default_factory=dict)
     unfiltered: Code = Code.UNSCHEDULABLE_AND_UNRESOLVABLE
     error: Status | None = None
@@ -53,18 +54,23 @@ class FilterVerdict:
                 codes[rows] = step.nodes.codes[rows]
         return codes
 
-    def refuse(self, row: int, number: int, status: Status, beside: list[Pod]) -> None:
-        """With the pods nominated to it, this node fails at filter `number` first; if that is news, it is kept."""
+    def refuse(
+        self, number: int, rows: Rows, said: NodeStatuses, beside: Mapping[int, list[Pod]]
+    ) -> None:
+        """With the pods nominated to them these nodes fail at this filter first. What is no news is left out."""
         step = self.steps[number]
         if step.nodes is None:
             raise ValueError(f"{step.plugin} said nothing of nodes")
-        if self.first_failure[row] == number and step.nodes.status(row) == status.by(""):
+        is_old = (self.first_failure[rows] == number) & step.nodes.at(rows).same(said)
+        fresh = np.flatnonzero(~is_old)
+        if not len(fresh):
             return
-        if not any(self.first_failure[other] == number for other in self.alone):
+        if number not in self.alone:
+            self.alone[number] = step.nodes
             step.nodes = step.nodes.at(np.arange(len(step.nodes), dtype=np.intp))
-        self.alone[row], self.beside[row] = step.nodes.status(row), beside
-        step.nodes.reject(row, status)
-        self.first_failure[row] = number
+        step.nodes.take(rows[fresh], said.at(fresh))
+        self.first_failure[rows[fresh]] = number
+        self.beside.update({row: beside[row] for row in rows[fresh].tolist()})
 
 
 class Filters:
@@ -170,13 +176,9 @@ class Filters:
             return self._try_each(state, pod, nodes, verdict, beside)
         rows = np.fromiter(beside, np.intp, len(beside))
         said = trial.verdict(trial.room(rows, self.nominated), rows)
-        for number, nodes_said in enumerate(said.statuses):
+        for number, statuses in enumerate(said.statuses):
             here = np.flatnonzero(said.first == number)
-            known = trial.known[number].at(rows[here])
-            is_old = verdict.first_failure[rows[here]] == number
-            for index in here[~(is_old & known.same(nodes_said.at(here)))].tolist():
-                row = int(rows[index])
-                verdict.refuse(row, number, nodes_said.status(index), beside[row])
+            verdict.refuse(number, rows[here], statuses.at(here), beside)
         return said.error
 
     def _try_each(
@@ -192,7 +194,10 @@ class Filters:
             trial = self.node_trial(state, pod, nodes, row, verdict)
             status = trial.verdict_with(counted)
             if status.plugin in numbers and not status.is_success:
-                verdict.refuse(row, numbers[status.plugin], status, counted)
+                said = NodeStatuses(1)
+                said.reject(0, status)
+                rows = np.array([row], dtype=np.intp)
+                verdict.refuse(numbers[status.plugin], rows, said, beside)
             elif not status.is_success:
                 return status
         return None

@@ -138,6 +138,12 @@ class NodeStatuses:
         other.table, other._ids = self.table.copy(), self._ids.copy()
         return other
 
+    def take(self, rows: NDArray[np.intp], other: NodeStatuses) -> None:
+        """Say of these rows what the other says of its own, one after the other."""
+        ids = np.array([self.reason_id(reasons) for reasons in other.table], dtype=np.uint16)
+        self.codes[rows] = other.codes
+        self.reason_ids[rows] = ids[other.reason_ids]
+
     def same(self, other: NodeStatuses) -> NDArray[np.bool_]:
         """Which of its nodes the other says the same of."""
         ids = np.array([self._ids.get(reasons, -1) for reasons in other.table], dtype=np.int64)

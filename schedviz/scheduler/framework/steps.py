@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import enum
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -82,8 +82,7 @@ class Scores:
     weight: int
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
+class Candidate(NamedTuple):
     """A node where preemption would make room. victims: "namespace/name", the most important first; what follows are
     the choice's criteria in their order: less is better, of earliest_start later (None: not started)."""
 

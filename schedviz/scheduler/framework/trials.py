@@ -162,12 +162,23 @@ class RoomTrial:
     def room(self, rows: Rows, nominated: Nominated) -> Room:
         """These rows with the pods that are nominated to them."""
         names = self.nodes.names
-        beside = [counted_before(self._pod, nominated.get(names[int(row)], {})) for row in rows]
-        n_more = np.fromiter(map(len, beside), np.int64, len(rows))
+        beside = [
+            (index, other)
+            for index, row in enumerate(rows.tolist())
+            if (there := nominated.get(names[row]))
+            for other in counted_before(self._pod, there)
+        ]
+        indexes = np.fromiter((index for index, _ in beside), np.intp, len(beside))
+        n_more = np.bincount(indexes, minlength=len(rows))
+        sums: dict[str, IntColumn] = {}
 
         def requests(resource: str) -> IntColumn:
-            sums = (sum(pod.requests.get(resource, 0) for pod in pods) for pods in beside)
-            return np.fromiter(sums, np.int64, len(rows))
+            known = sums.get(resource)
+            if known is None:
+                asked = [pod.requests.get(resource, 0) for _, pod in beside]
+                known = sums[resource] = np.zeros(len(rows), dtype=np.int64)
+                np.add.at(known, indexes, np.array(asked, dtype=np.int64))
+            return known
 
         room = Room(self.nodes, rows, self.nodes.n_pods[rows] + n_more)
         room.more = requests

@@ -49,7 +49,7 @@ Mask = NDArray[np.bool_]
 Criteria = tuple[int, int, int, int, float]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class DryRun:
     """What one node would cost: the victims, the most important first, or why it would not help."""
 
@@ -74,13 +74,14 @@ class Case:
 def criteria(run: DryRun) -> Criteria:
     """Smaller is better: violated budgets, the most important victim, all of them, how many, and how long the longest
     of the most important ones has run."""
-    highest = run.victims[0].priority
+    victims = run.victims
+    highest = victims[0].priority
     return (
         run.n_pdb_violations,
         highest,
-        sum(victim.priority + (1 << 31) for victim in run.victims),
-        len(run.victims),
-        -min(started(victim) for victim in run.victims if victim.priority == highest),
+        sum([victim.priority for victim in victims]) + (len(victims) << 31),
+        len(victims),
+        -min([started(victim) for victim in victims if victim.priority == highest]),
     )
 
 
@@ -277,15 +278,16 @@ class DefaultPreemption(Plugin):
         n_violations = (gone & violating).sum(axis=1).tolist()
         has_lower: Mask = np.any(lower, axis=1)
         passed = bare.passed
+        chosen: list[list[Pod]] = [[] for _ in rows]
+        for index, place in np.argwhere(gone & passed[:, None]).tolist():
+            chosen[index].append(self._table.pods[rows[index]][place])
         for index, row in enumerate(rows.tolist()):
             if not has_lower[index]:
                 yield DryRun(row, status=NOBODY_LOWER)
             elif bare.error is not None or not passed[index]:
                 yield DryRun(row, status=bare.error or bare.status(index))
             else:
-                pods = self._table.pods[row]
-                victims = tuple(pods[place] for place in np.flatnonzero(gone[index]).tolist())
-                yield _spared(case, row, victims, n_violations[index])
+                yield _spared(case, row, tuple(chosen[index]), n_violations[index])
 
 
 def _spared(case: Case, row: int, victims: tuple[Pod, ...], n_violations: int) -> DryRun:
@@ -312,5 +314,5 @@ def _none_found(nodes: Snapshot, failed: list[DryRun]) -> PostFilterResult:
 def _told(run: DryRun, key: Criteria, name: str) -> Candidate:
     n_violations, highest, priority_sum, _, ran_since = key
     since = None if -ran_since == NOT_STARTED else -ran_since
-    victims = tuple(one.key for one in run.victims)
+    victims = tuple([one.key for one in run.victims])
     return Candidate(name, victims, n_violations, highest, priority_sum, since)

@@ -70,7 +70,8 @@ def test_the_verdict_without_nominated_pods_is_kept_beside():
     verdict = filtered(make.pod(requests=BIG), nodes, {"a": [make.pod("o", requests=BIG)]})
     [told, _] = firsts(verdict)
     assert (told.plugin, told.reasons) == ("NodeResourcesFit", ("Insufficient cpu",))
-    assert verdict.alone[0].is_success
+    [alone] = verdict.alone.values()
+    assert alone.passed.all()
     assert [pod.name for pod in verdict.beside[0]] == ["o"]
 
 
