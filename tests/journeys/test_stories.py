@@ -96,6 +96,27 @@ def test_a_pod_is_moved_to_the_top_by_clicking_while_scheduling_is_paused(house:
     assert [name for (name,) in order] == ["queued-3", "queued-1", "queued-2"]
 
 
+def test_a_pod_that_cannot_be_read_is_said_and_the_others_go_on(house: House, page: Page):
+    api = house.api()
+    page.goto("/sessions/demo/")
+    api.create_namespaced_pod("default", pod("smudged", cpu="lots"))
+    lane = page.locator("#lane-malformed")
+    expect(lane).to_contain_text("'lots' is not a quantity")
+    api.create_namespaced_pod("default", pod("legible", cpu="10m"))
+    expect(page.locator("#lane-bound")).to_contain_text("legible")
+    lane.get_by_role("link", name="smudged").click()
+    main = page.locator("main")
+    expect(main).to_contain_text("It cannot be read: spec.containers[0].resources")
+    expect(main).to_contain_text("It is not scheduled until it is put right")
+    expect(page.locator("#do-retry, #do-move")).to_have_count(0)
+
+    api.delete_namespaced_pod("smudged", "default", grace_period_seconds=0)
+    expect(main).to_contain_text("It was deleted.")
+    page.goto("/sessions/demo/")
+    expect(page.locator("#lane-bound")).to_contain_text("legible")
+    expect(lane).to_be_hidden()
+
+
 def test_the_board_is_live(house: House, page: Page):
     page.goto("/sessions/demo/")
     page.get_by_text("ceph1").first.wait_for()
