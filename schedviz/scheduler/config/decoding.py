@@ -30,15 +30,17 @@ def decode(document: Document) -> dict[str, Any]:
     found = reader.whole(document.root, CONFIGURATION)
     if reader.fatal:
         raise ConfigError(reader.fatal[0].text, document.lines.located(reader.fatal))
-    strict = [*_duplicates(document, ""), *reader.strict_problems(document)]
-    words = [one.text for one in strict]
+    words, strict = _duplicates(document, "")
+    unknown = reader.strict_problems(document)
+    words += [one.text for one in unknown]
+    strict += unknown
     for i, profile in enumerate(found.get("profiles") or ()):
         for j, entry in enumerate(profile.get("pluginConfig") or ()):
-            problems = _decode_args(document, entry, i, j)
-            if problems:
+            texts, problems = _decode_args(document, entry, i, j)
+            if texts:
                 at = f"decoding .profiles[{i}].pluginConfig[{j}]: {STRICT}"
                 args = f"decoding args for plugin {entry['name']}: {STRICT}"
-                words.append(at + args + ", ".join(one.text for one in problems))
+                words.append(at + args + ", ".join(texts))
                 strict += problems
     if strict:
         raise ConfigError(STRICT + ", ".join(words), document.lines.located(strict))
@@ -67,13 +69,18 @@ def check_kind(document: Document) -> None:
     """The apiVersion and kind that this scheduler reads."""
     root = document.root
     if root.value is None:
-        raise _about_kind(document, "Object 'Kind' is missing in ''", "kind", "the file is empty")
+        raise _about_kind(
+            document, f"Object 'Kind' is missing in '{document.text}'", "kind", "the file is empty"
+        )
     kind, version = _meta(document, root, "")
     if not kind:
-        text = f"Object 'Kind' is missing in '{_short(plain(root))}'"
+        text = f"Object 'Kind' is missing in '{document.text}'"
         raise _about_kind(document, text, "kind", f"write kind: {KIND}")
     if not version:
-        text = f"Object 'apiVersion' is missing in '{_short(plain(root))}'"
+        text = f"Object 'apiVersion' is missing in '{document.text}'"
+        raise _about_kind(document, text, "apiVersion", f"write apiVersion: {API_VERSION}")
+    if version.count("/") > 1:
+        text = f"unexpected GroupVersion string: {version}"
         raise _about_kind(document, text, "apiVersion", f"write apiVersion: {API_VERSION}")
     if version == API_VERSION and kind in KINDS and kind != KIND:
         text = f"couldn't decode as KubeSchedulerConfiguration, got {version}, Kind={kind}: "
@@ -88,11 +95,6 @@ def check_kind(document: Document) -> None:
 
 def _about_kind(document: Document, text: str, field: str, mend: str) -> ConfigError:
     return ConfigError(text, document.lines.located([Problem(field, text, mend=mend)]))
-
-
-def _short(value: Any) -> str:
-    text = str(value)
-    return text if len(text) <= 60 else f"{text[:60]}..."
 
 
 def _unknown_kind(kind: str, version: str) -> str:
@@ -120,32 +122,28 @@ def _meta(document: Document, node: Node, path: str) -> tuple[str, str]:
     return found[0], found[1]
 
 
-def _duplicates(document: Document, below: str) -> list[Problem]:
-    """Keys that stand twice, outside of plugins' arguments or inside of one's."""
+def _duplicates(document: Document, below: str) -> tuple[list[str], list[Problem]]:
+    """Keys that stand twice, in kube-scheduler's words and ours. YAML's are told for the whole file at once, JSON's
+    outside of plugins' arguments or inside of one's."""
     mine = [
         one for one in document.duplicates if not document.is_json or _args_of(one.path) == below
     ]
-    if not mine:
-        return []
-    if not document.is_json:
-        words = "".join(
-            f"\n  line {one.value_line}: key {quoted(one.key)} already set in map" for one in mine
-        )
-        texts = [f"yaml: unmarshal errors:{words}", *[""] * (len(mine) - 1)]
-    else:
-        texts = [
-            f"duplicate field {quoted(child(one.path.removeprefix(below).lstrip('.'), one.key))}"
-            for one in mine
-        ]
-    return [
+    problems = [
         Problem(
             child(one.path, one.key),
-            text or f"key {quoted(one.key)} already set in map",
+            f"key {quoted(one.key)} already set in map",
             one.line,
             f"it is written on line {one.first_line} first: keep one of the two",
         )
-        for one, text in zip(mine, texts, strict=True)
+        for one in mine
     ]
+    if document.is_json:
+        fields = [child(one.path.removeprefix(below).lstrip("."), one.key) for one in mine]
+        return [f"duplicate field {quoted(field)}" for field in fields], problems
+    words = "".join(
+        f"\n  line {one.value_line}: key {quoted(one.key)} already set in map" for one in mine
+    )
+    return [f"yaml: unmarshal errors:{words}"] if mine else [], problems
 
 
 def _args_of(path: str) -> str:
@@ -160,7 +158,9 @@ def _args_of(path: str) -> str:
     return ".".join(steps[:3]) if is_inside else ""
 
 
-def _decode_args(document: Document, entry: dict[str, Any], i: int, j: int) -> list[Problem]:
+def _decode_args(
+    document: Document, entry: dict[str, Any], i: int, j: int
+) -> tuple[list[str], list[Problem]]:
     """Puts plain values in the place of the tree; the unknown fields of a built-in plugin's arguments come back."""
     node: Node | None = entry.get("args")
     name = entry.setdefault("name", "")
@@ -168,12 +168,12 @@ def _decode_args(document: Document, entry: dict[str, Any], i: int, j: int) -> l
     if kind is None:
         if node is not None:
             entry["args"] = plain(node)
-        return []
+        return [], []
     path = f"profiles[{i}].pluginConfig[{j}].args"
     where = f"decoding .profiles[{i}].pluginConfig[{j}]: "
     if node is None or node.value is None:
         entry["args"] = {}
-        return []
+        return [], []
     try:
         told_kind, told_version = _meta(document, node, path)
     except ConfigError as error:
@@ -189,8 +189,9 @@ def _decode_args(document: Document, entry: dict[str, Any], i: int, j: int) -> l
     if reader.fatal:
         message = f"{where}decoding args for plugin {name}: {reader.fatal[0].text}"
         raise ConfigError(message, document.lines.located(reader.fatal))
-    duplicates = _duplicates(document, path) if document.is_json else []
-    return [*duplicates, *reader.strict_problems(document)]
+    texts, problems = _duplicates(document, path) if document.is_json else ([], [])
+    unknown = reader.strict_problems(document)
+    return [*texts, *(one.text for one in unknown)], [*problems, *unknown]
 
 
 def _wrong_kind(name: str, kind: str, version: str) -> str:

@@ -65,11 +65,12 @@ def _leader_election(raw: Mapping[str, Any]) -> Raw:
 
 
 def _client_connection(raw: Mapping[str, Any]) -> Raw:
+    qps = raw.get("qps") or 50
     return {
         "kubeconfig": raw.get("kubeconfig", ""),
         "acceptContentTypes": raw.get("acceptContentTypes", ""),
         "contentType": raw.get("contentType") or "application/vnd.kubernetes.protobuf",
-        "qps": raw.get("qps") or 50,
+        "qps": int(qps) if float(qps).is_integer() else qps,
         "burst": raw.get("burst") or 100,
     }
 

@@ -32,7 +32,31 @@ WORDS: dict[str, Any] = {
 _INTEGER = re.compile(r"[-+]?(0[xX][0-9a-fA-F]+|0[oO][0-7]+|0[bB][01]+|0[0-7]*|[1-9][0-9]*)")
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
 _NO_NUMBER = re.compile(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)")
-_QUOTED_CHARACTER = re.compile(r"found character '.*?' that")
+# What PyYAML says -> what libyaml, and so kube-scheduler, says.
+LIBYAML = [
+    (re.compile(pattern), words)
+    for pattern, words in (
+        (r"found character '.*' that", "found character that"),
+        (
+            r"(mapping values|mapping keys) are not allowed here",
+            r"\1 are not allowed in this context",
+        ),
+        (
+            "sequence entries are not allowed here",
+            "block sequence entries are not allowed in this context",
+        ),
+        (r"expected (',' or '[\]}]'), but got .*", r"did not find expected \1"),
+        ("expected the node content, but found .*", "did not find expected node content"),
+        (r"expected '<document start>', but found .*", "did not find expected <document start>"),
+        (r"expected (.+), but found .*", r"did not find expected \1"),
+        (r"found undefined alias '(.*)'", r"unknown anchor '\1' referenced"),
+        ("found unknown escape character .*", "found unknown escape character"),
+    )
+]
+BLOCK_END = {
+    "while parsing a block mapping": "did not find expected key",
+    "while parsing a block collection": "did not find expected '-' indicator",
+}
 MERGE = "<<"
 
 
@@ -63,6 +87,7 @@ class Document:
     lines: Lines = field(default_factory=Lines)
     duplicates: list[Duplicate] = field(default_factory=list)
     is_json: bool = False
+    text: str = ""
 
 
 def unreadable(message: str, line: int, mend: str = "") -> ConfigError:
@@ -94,7 +119,9 @@ def read_yaml(text: str) -> Document:
             line,
             "keep one document: several profiles are written as a list below `profiles`",
         )
-    return _YamlTree(loader).document(filled[0] if filled else None)
+    document = _YamlTree(loader).document(filled[0] if filled else None)
+    document.text = text
+    return document
 
 
 def _is_empty(node: yaml.Node) -> bool:
@@ -102,12 +129,16 @@ def _is_empty(node: yaml.Node) -> bool:
 
 
 def _syntax_error(error: yaml.MarkedYAMLError) -> ConfigError:
-    """In libyaml's words and with its line, which go-yaml has too; ours is the line of the fault itself."""
-    problem = _QUOTED_CHARACTER.sub("found character that", error.problem or "unknown problem")
+    """In go-yaml's words and with its line, which is often that of the block around; ours is that of the fault."""
+    problem = error.problem or "unknown problem parsing YAML content"
+    if problem.startswith("expected <block end>"):
+        problem = BLOCK_END.get(error.context or "", problem)
+    for pattern, words in LIBYAML:
+        problem = pattern.sub(words, problem)
     mark = error.problem_mark
     line = mark.line + 1 if mark else 1
     told = error.context_mark.line if error.context_mark and error.context_mark.line else line - 1
-    if isinstance(error, yaml.scanner.ScannerError):
+    if told and isinstance(error, yaml.scanner.ScannerError):
         told += 1
     where = f"line {told}: " if told else ""
     has_tab = bool(mark and mark.buffer and mark.buffer[mark.pointer : mark.pointer + 1] == "\t")
@@ -125,9 +156,9 @@ class _YamlTree:
         self._document = Document()
 
     def document(self, root: yaml.Node | None) -> Document:
-        self._document.lines.note("", 1)
         if root is not None:
             self._document.root = self._tree(root, "", 0)
+        self._document.lines.note("", 1)
         return self._document
 
     def _tree(self, node: yaml.Node, path: str, depth: int) -> Node:

@@ -40,7 +40,7 @@ class _JsonTree:
     def __init__(self, text: str) -> None:
         self._text = text
         self._at = 0
-        self._document = Document(is_json=True)
+        self._document = Document(is_json=True, text=text)
 
     def document(self) -> Document:
         self._document.root = self._tree("", 0)

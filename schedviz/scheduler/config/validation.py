@@ -86,7 +86,8 @@ def _backoff(initial: int, largest: int) -> Iterator[Problem]:
         yield invalid("podInitialBackoffSeconds", initial, "must be greater than 0")
     if largest < initial:
         words = "must be greater than or equal to PodInitialBackoffSeconds"
-        yield invalid("podMaxBackoffSeconds", largest, words)
+        mend = f"podInitialBackoffSeconds is {initial}; podMaxBackoffSeconds is 10 when left out"
+        yield invalid("podMaxBackoffSeconds", largest, words, mend)
 
 
 # ---- profiles ------------------------------------------------------------------------------------------------------
