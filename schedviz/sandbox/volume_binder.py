@@ -40,6 +40,8 @@ class VolumeBinder:
         self._task: asyncio.Task[None] | None = None
         self._pods: dict[str, Object | None] = {}  # with ephemeral volumes; None: gone
         self._due: dict[str, float] = {}  # claim's uid -> when its volume is made
+        self._read: dict[str, tuple[Object, Volume]] = {}
+        self._sorted: list[Volume] | None = None  # until a volume changes
         self._stop_listening = storage.listen(self._heard)
 
     def start(self) -> None:
@@ -58,7 +60,10 @@ class VolumeBinder:
         if event is None:
             return
         if event.kind in _HEARD:
+            self._sorted = None
             self._awake.set()
+            if event.type == "DELETED":
+                self._due.pop(event.object["metadata"]["uid"], None)
         elif event.kind == "Pod" and event.type != "MODIFIED":
             self._note_pod(event.object, is_there=event.type == "ADDED")
 
@@ -75,6 +80,7 @@ class VolumeBinder:
             self._round()
 
     def _round(self) -> None:
+        self._sorted = None
         pods, self._pods = self._pods, {}
         for key, pod in pods.items():
             if pod is None:
@@ -113,15 +119,23 @@ class VolumeBinder:
             free = {"metadata": {"annotations": gone}, "spec": {"claimRef": None}}
             self._put(PV, raw, free | {"status": {"phase": "Available"}})
 
-    def _readable(self) -> Iterator[Volume]:
-        """As they are now, the smallest first."""
-        found = []
+    def _readable(self) -> list[Volume]:
+        """As they are now, the smallest first; read again only where they changed."""
+        if self._sorted is not None:
+            return self._sorted
+        before, self._read = self._read, {}
         for raw in self._storage.values(PV):
-            try:
-                found.append(volumes.read_volume(raw))
-            except _UNREADABLE:
-                continue
-        return iter(sorted(found, key=lambda volume: (volume.size, volume.name)))
+            name = raw["metadata"]["name"]
+            known = before.get(name)
+            if known is None or known[0] is not raw:
+                try:
+                    known = (raw, volumes.read_volume(raw))
+                except _UNREADABLE:
+                    continue
+            self._read[name] = known
+        found = [volume for _, volume in self._read.values()]
+        self._sorted = sorted(found, key=lambda volume: (volume.size, volume.name))
+        return self._sorted
 
     # ---- claims ----------------------------------------------------------------------------------------------------
 
@@ -144,7 +158,7 @@ class VolumeBinder:
 
     def _find(self, claim: Claim, *, kept_only: bool) -> Volume | None:
         """The volume that the claim names, one that is kept for it, or the smallest that suits it."""
-        there = list(self._readable())
+        there = self._readable()
         if claim.volume_name:
             named = [one for one in there if one.name == claim.volume_name]
             fits = [one for one in named if one.is_for(claim) or one.claim is None]
@@ -229,6 +243,7 @@ class VolumeBinder:
     def _put(self, kind: str, raw: Object, patch: Object) -> Object:
         meta = raw["metadata"]
         key = resources.key_of(KINDS[kind], meta.get("namespace", ""), meta["name"])
+        self._sorted = None if kind == PV else self._sorted
         changed: Object = patches.merge(raw, patch)
         return self._storage.put(kind, key, {**changed, "metadata": dict(changed["metadata"])})
 
