@@ -168,7 +168,10 @@
   // ---- the filter -----------------------------------------------------------------------------
   const field = document.getElementById("filter");
   let typing = 0;
+  const tellFiltered = () => root.toggleAttribute("data-filtered", field.value.trim() !== "");
+  tellFiltered();
   field.addEventListener("input", () => {
+    tellFiltered();
     clearTimeout(typing);
     typing = setTimeout(() => {
       const filter = field.value.trim();

@@ -123,3 +123,17 @@ def test_the_board_is_live(house: House, page: Page):
     expect(page.locator("header")).to_contain_text("live")
     if os.environ.get("SCHEDVIZ_SCREENSHOTS"):
         page.screenshot(path=README_PICTURE)
+
+
+def test_a_filter_says_what_it_leaves_out(house: House, page: Page):
+    house.api().create_namespaced_pod("default", pod("lonely", nodeSelector={"disk": "none"}))
+    page.goto("/sessions/demo/")
+    lane = page.locator("#lane-unschedulable")
+    expect(lane).to_contain_text("lonely")
+    page.keyboard.press("/")
+    page.keyboard.type("nobody")
+    expect(lane.get_by_text("No pod like this here.")).to_be_visible()
+    expect(lane.get_by_text("Every pod found a node so far.")).to_be_hidden()
+    page.keyboard.press("Escape")
+    page.goto("/sessions/demo/?q=lonely")
+    expect(lane).to_contain_text("lonely")
