@@ -72,7 +72,8 @@ class Waiting:
 class Binding:
     """A pod with a chosen node. waits_for: the Permit plugin whose time is up first; waiting: the PreBind plugin at
     work; pre_bound: the last one that has spoken; action: what the world is asked to do at last; seen_on, is_gone: what
-    the watch has said of the pod meanwhile."""
+    the watch has said of the pod meanwhile; is_nominated: the API server was told of the node before the pod is bound.
+    """
 
     framework: Framework
     queued: QueuedPodInfo
@@ -88,6 +89,7 @@ class Binding:
     deadline: float = 0.0
     seen_on: str = ""
     is_gone: bool = False
+    is_nominated: bool = False
 
     @property
     def point(self) -> str:

@@ -22,6 +22,7 @@ from schedviz.scheduler.framework.steps import (
     Move,
     Outcome,
     Output,
+    PatchPodStatus,
     Reply,
     Step,
 )
@@ -74,14 +75,13 @@ class BindingCycles:
         held.placed_at = now
         self._settle(Lane.BINDING, held, now)
         refused = yield from binding.begin(held, now)
+        told = [] if refused is not None else self._announce(held)
         if refused is None and held.waits_for:
             self._hold(held)
-            return [move, record]
-        if refused is None:
-            self._queue.done(uid)
+            return [move, record, *told]
         outputs = self._went_on(held, refused, now)
-        if not any(output is record for output in outputs):  # it is kept before any effect is sent
-            outputs.insert(0, record)
+        if told or not any(output is record for output in outputs):
+            outputs = [record, *told, *outputs]  # it is kept before any effect is sent
         return [move, *outputs]
 
     def heed(self, change: Change, now: float) -> list[Output]:
@@ -161,6 +161,8 @@ class BindingCycles:
         waiting = held.waiting
         if refused is not None:
             return self._give_up(held, now, refused)
+        if waiting is None:
+            self._queue.done(held.pod.uid)
         if waiting is None and held.action is None:
             return self._bound(held, now)
         action = held.action if waiting is None else waiting.next_action()
@@ -173,6 +175,16 @@ class BindingCycles:
         if waiting is not None:
             held.deadline = now + waiting.awaited.timeout_seconds
         return self._look_at(held, now)
+
+    def _announce(self, held: Binding) -> list[Output]:
+        """A pod that will be bound later than at once is nominated to its node, so that others know
+        (NominatedNodeNameForExpectation)."""
+        is_later = bool(held.waits_for) or held.waiting is not None
+        if not is_later or held.pod.nominated_node_name == held.record.chosen:
+            return []
+        held.is_nominated = True
+        nominated = PatchPodStatus(held.record.pod, None, held.record.chosen)
+        return [self.effect(held.record, nominated)]
 
     def _look_at(self, held: Binding, now: float) -> list[Output]:
         """Has come true what its PreBind plugin waits for?"""
@@ -255,7 +267,9 @@ class BindingCycles:
         if not held.seen_on and not held.is_gone:
             queued.message, queued.unschedulable_plugins = refused.message, set(refused.plugins)
             moves = self._queue.add_unschedulable(queued, now, source=Lane.BINDING)
-            return [record, *freed, *moves, *self.tell_failure(record)]
+            is_known = held.is_nominated or self._queue.nominator.node_of(uid)
+            self._queue.nominator.delete(uid)
+            return [record, *freed, *moves, *self.tell_failure(record, "" if is_known else None)]
         self._queue.done(uid)
         if held.seen_on and held.is_gone:  # told already
             return [record, *freed]

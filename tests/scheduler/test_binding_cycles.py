@@ -20,6 +20,7 @@ from schedviz.scheduler.framework.steps import (
     Move,
     Outcome,
     PatchObject,
+    PatchPodStatus,
     Reply,
 )
 from schedviz.scheduler.plugins.default_binder import DefaultBinder
@@ -116,8 +117,9 @@ def steps(stage: Stage) -> list[tuple[str, str, str]]:
 
 def test_volumes_come_first_and_the_bind_last():
     stage = making("n2")
-    first, record, effect = stage.outputs[-3:]
+    first, record, told, effect = stage.outputs[-4:]
     assert isinstance(first, Move) and isinstance(record, CycleRecord)
+    assert told.action == PatchPodStatus(record.pod, None, "n2")  # nominated before it is bound
     assert isinstance(effect.action, PatchObject)
     assert effect.action.patch == {"metadata": {"annotations": {volumes.SELECTED_NODE: "n2"}}}
     stage.answer(effect)
@@ -183,6 +185,7 @@ def test_a_provisioner_that_is_late():
     assert (stage.record().outcome, stage.record().message) == (Outcome.ERROR, words)
     event = stage.effect(CreateEvent).action
     assert (event.reason, event.note) == ("FailedScheduling", words)
+    assert stage.effect(PatchPodStatus).action.nominated_node_name == ""
     assert stage.requested(first) == 0
     assert not stage.scheduler._cache.node_info(first).used_ports
     stage.wait(3)
