@@ -69,6 +69,8 @@ class BoardConsumer(AsyncWebsocketConsumer):
         self.subscription = hub.subscribe(session.pk)
         try:
             await self._send_news(session)
+        except OSError:
+            log.debug("a browser left the board of %s while it was told", session.name)
         except Exception:
             log.exception("the board of %s", session.name)
             with contextlib.suppress(RuntimeError):  # the browser was faster
@@ -115,6 +117,13 @@ class BoardConsumer(AsyncWebsocketConsumer):
         if detail is not None and state.cycle is None:
             short = frames.cycle_in_short(detail.record)
             state.cycle = orjson.loads(orjson.dumps(short, option=orjson.OPT_SERIALIZE_NUMPY))
+
+
+class NobodyConsumer(AsyncWebsocketConsumer):
+    """Any other address: refused, as a page that is not there."""
+
+    async def connect(self) -> None:
+        await self.close(NO_SESSION)
 
 
 def clean_filter(text: str) -> str:

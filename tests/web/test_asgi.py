@@ -23,11 +23,12 @@ def cookie(valkey):
     return f"{settings.SESSION_COOKIE_NAME}={client.session.session_key}".encode()
 
 
-async def is_let_in(cookie: bytes, origin: bytes | None) -> bool:
+async def is_let_in(
+    cookie: bytes, origin: bytes | None, path: str = "/ws/sessions/demo/board"
+) -> bool:
     headers = [(b"host", b"localhost:8000"), (b"cookie", cookie)]
     if origin is not None:
         headers.append((b"origin", origin))
-    path = "/ws/sessions/demo/board"
     scope = {"type": "websocket", "path": path, "query_string": b"", "headers": headers}
     link = ApplicationCommunicator(application, scope)
     await link.send_input({"type": "websocket.connect"})
@@ -55,3 +56,10 @@ async def test_origin(cookie, origin, comes_in):
 @pytest.mark.parametrize("cookie_", [b"", b"schedviz_session=made-up"])
 async def test_a_stranger_stays_out(cookie, cookie_):
     assert not await is_let_in(cookie_, b"http://localhost:8000")
+
+
+@pytest.mark.parametrize(
+    "path", ["/ws/", "/ws/other", "/ws/sessions/nix/board", "/ws/sessions/demo\0/board", "/"]
+)
+async def test_at_other_addresses_there_is_nobody(cookie, path):
+    assert not await is_let_in(cookie, b"http://localhost:8000", path)

@@ -156,3 +156,19 @@ async def test_hostile_names_are_harmless(session):
     said = await texts(link, "&lt;script&gt;")
     assert evil not in said
     await leave(link)
+
+
+async def test_a_browser_that_left_meanwhile_is_no_error(session, monkeypatch, caplog):
+    left = asyncio.Event()
+
+    async def send(self, **said):
+        left.set()
+        raise OSError("the browser is gone")  # as uvicorn says it
+
+    monkeypatch.setattr(consumers.BoardConsumer, "send", send)
+    link = visit(await database_sync_to_async(people.victor)())
+    assert (await link.connect())[0]
+    async with asyncio.timeout(20):
+        await left.wait()
+    await leave(link)
+    assert not [record for record in caplog.records if record.levelname == "ERROR"]

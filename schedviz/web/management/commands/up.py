@@ -39,6 +39,7 @@ UNHEARD = (
     "ignore:The `websockets` implementation is deprecated",
     "ignore:StreamingHttpResponse must consume synchronous iterators",
 )
+MAX_FRAME_BYTES = 16384  # a browser says nothing but its filter
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +108,7 @@ class Plan:
         worker = "celery -q -A schedviz worker -P threads -c 4 --without-mingle --without-gossip"
         web = "uvicorn schedviz.asgi:application --no-access-log --lifespan off --ws websockets"
         limits = ("--log-level", "warning", "--timeout-graceful-shutdown", "1")
+        limits += ("--ws-max-size", str(MAX_FRAME_BYTES))
         where = ("--host", self.host, "--port", str(self.port))
         health = f"{self.url}healthz"
         return [
