@@ -13,7 +13,7 @@ import pytest
 from django.db import connection
 from kubernetes import client, config
 
-from schedviz.web import actions, embedded
+from schedviz.web import actions, configs, embedded
 from schedviz.web.models import Audit, Cluster, Cycle, Lease, PodState
 from tests.web import people
 
@@ -223,6 +223,23 @@ def test_a_kubeconfig_that_is_not_there_is_said_and_tried_again(workers, box, se
     assert str(elsewhere) in session.state_message
     elsewhere.write_text(Path(box.kubeconfig).read_text())
     wait_for("running", lambda: state(session) == "running")
+
+
+def test_a_session_runs_its_configuration_or_says_what_is_wrong_in_it(workers, box, session):
+    head = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
+    session.config = {"name": "mine.yaml", "text": head + "parallelism: 0\n"}
+    session.save()
+    workers.start()
+    wait_for("failed", lambda: state(session) == "failed")
+    assert session.state_message.startswith("mine.yaml: line 3: parallelism: Invalid value: 0")
+    good = head + "profiles: [{schedulerName: packer}]\n"
+    actions.session_configure(people.alice(), session, configs.checked("mine.yaml", good))
+    box.add_node("n1")
+    box.add_pods("p1", schedulerName="packer")
+    box.add_pods("p2")
+    wait_for("bound", lambda: box.bound() == {"p1": "n1"})
+    recorded = Cycle.objects.values_list("pod_name", "scheduler_name")
+    wait_for("recorded", lambda: list(recorded) == [("p1", "packer")])
 
 
 def test_a_command_reaches_the_session_and_its_answer_the_record(workers, box, session):

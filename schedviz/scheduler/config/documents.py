@@ -1,8 +1,9 @@
 """The text of a configuration file as a tree that remembers its lines: YAML as kube-scheduler's reader takes it.
 
 Called by `load`; `json_text` is its sibling for files that begin with "{". Hands a Document to `decoding`. Mirrors
-sigs.k8s.io/yaml (go-yaml v2) where it differs from PyYAML: `y` and `on` are true, 1:30 and dates are text. A second
-document in the file is refused here, where kube-scheduler drops it without a word.
+sigs.k8s.io/yaml (go-yaml v2) where it differs from PyYAML: `y` and `on` are true, 1:30 and dates are text. It makes
+JSON of the file, with the keys in order, so complaints come in that order. A second document in the file is refused
+here, where kube-scheduler drops it without a word.
 """
 
 from __future__ import annotations
@@ -99,9 +100,10 @@ def read_yaml(text: str) -> Document:
         raise unreadable(f"yaml: the file has more than {LARGEST} characters", 1)
     try:
         loader = yaml.SafeLoader(text)
-        nodes = []
+        nodes: list[yaml.Node] = []
         while loader.check_node():
-            nodes.append(loader.get_node())
+            node = loader.get_node()
+            nodes += [node] if node is not None else []
     except yaml.MarkedYAMLError as error:
         raise _syntax_error(error) from error
     except yaml.reader.ReaderError as error:
@@ -111,15 +113,16 @@ def read_yaml(text: str) -> Document:
         raise unreadable(f"yaml: {' '.join(str(error).split())}", 1) from error
     except (RecursionError, ValueError) as error:
         raise unreadable("yaml: the file cannot be read: it is nested too deeply", 1) from error
-    filled = [node for node in nodes if node is not None and not _is_empty(node)]
-    if len(filled) > 1:
-        line = filled[1].start_mark.line + 1
+    while nodes and _is_empty(nodes[-1]):
+        nodes.pop()
+    if len(nodes) > 1:
+        line = nodes[1].start_mark.line + 1
         raise unreadable(
             "yaml: the file has more than one document; kube-scheduler would read the first and drop the rest",
             line,
             "keep one document: several profiles are written as a list below `profiles`",
         )
-    document = _YamlTree(loader).document(filled[0] if filled else None)
+    document = _YamlTree(loader).document(nodes[0] if nodes else None)
     document.text = text
     return document
 
@@ -194,14 +197,14 @@ class _YamlTree:
                     found.setdefault(key, value)
                 continue
             key = self._key(key_node)
-            if key in lines:
-                self._document.duplicates.append(
-                    Duplicate(path, key, line, value_node.start_mark.line + 1, lines[key])
-                )
-            lines[key] = lines.get(key, line)
             self._document.lines.note(child(path, key), line)
             found[key] = self._tree(value_node, child(path, key), depth + 1)
-        return found
+            if key in lines:
+                self._document.duplicates.append(
+                    Duplicate(path, key, line, found[key].line, lines[key])
+                )
+            lines.setdefault(key, line)
+        return {key: found[key] for key in sorted(found)}
 
     def _merged(self, node: yaml.Node, path: str, depth: int) -> dict[str, Node]:
         """What `<<` brings in; the first of several that has a key gives it."""
@@ -225,7 +228,7 @@ class _YamlTree:
         return str(value)
 
     def _scalar(self, node: yaml.ScalarNode) -> Any:
-        text: str = node.value
+        text = whole_characters(node.value)
         implied = self._loader.resolve(  # type: ignore[no-untyped-call]
             yaml.ScalarNode, text, (True, False)
         )
@@ -236,6 +239,11 @@ class _YamlTree:
         if isinstance(value, float) and not math.isfinite(value):
             raise unreadable(f"json: unsupported value: {text}", node.start_mark.line + 1)
         return value
+
+
+def whole_characters(text: str) -> str:
+    """As Go has it: halves of a character make one, a lone half is replaced."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def plain_scalar(text: str) -> Any:

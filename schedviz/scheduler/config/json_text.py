@@ -18,6 +18,7 @@ from schedviz.scheduler.config.documents import (
     Duplicate,
     Node,
     unreadable,
+    whole_characters,
 )
 from schedviz.scheduler.config.errors import ConfigError, child
 
@@ -124,7 +125,7 @@ class _JsonTree:
         except JSONDecodeError as error:
             self._at = min(error.pos, len(self._text))
             raise self._fault("in string literal") from error
-        return str(value)
+        return whole_characters(str(value))
 
     def _other(self) -> Any:
         for word, value in _LITERALS.items():

@@ -169,6 +169,18 @@ STRICT = "strict decoding error: "
             id="unknown fields, all of them",
         ),
         pytest.param(
+            with_head("z: 1\nextenders:\n- b: 1\n  a: 1\nb: 1\n"),
+            f'{STRICT}unknown field "b", unknown field "extenders[0].a", unknown field "extenders[0].b", '
+            'unknown field "z"',
+            id="unknown fields come in the order of the JSON that is made of the file",
+        ),
+        pytest.param(
+            with_head("a: {b: 1, b: 2}\na: 3\n"),
+            f'{STRICT}yaml: unmarshal errors:\n  line 3: key "b" already set in map\n'
+            '  line 4: key "a" already set in map, unknown field "a"',
+            id="keys twice, the inner ones first",
+        ),
+        pytest.param(
             with_head("Parallelism: 1\n"),
             f'{STRICT}unknown field "Parallelism"',
             id="the case counts",
@@ -182,7 +194,7 @@ STRICT = "strict decoding error: "
         pytest.param(
             args_of("NodeAffinity", "{x: 1, addedAffinity: {z: 2}}"),
             f"{STRICT}{DECODING}{STRICT}decoding args for plugin NodeAffinity: {STRICT}"
-            'unknown field "x", unknown field "addedAffinity.z"',
+            'unknown field "addedAffinity.z", unknown field "x"',
             id="unknown arguments",
         ),
         pytest.param(

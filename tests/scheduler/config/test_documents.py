@@ -44,6 +44,7 @@ def test_unquoted(text, value):
         pytest.param("a: &x [1]\nb: *x", {"a": [1], "b": [1]}, id="referred to"),
         pytest.param("---\na: 1\n---\n", {"a": 1}, id="an empty second document"),
         pytest.param("a: 1\na: 2", {"a": 2}, id="the last of two"),
+        pytest.param('a: "\\uD83D\\uDE00\\uD800"', {"a": "😀\ufffd"}, id="halves of characters"),
     ],
 )
 def test_yaml(text, value):
@@ -83,6 +84,7 @@ BOMB = "a: &a [x,x,x,x,x,x,x,x,x]\n" + "".join(
         pytest.param("a: 1\n---\nb: 2", "more than one document", 3, id="two documents"),
         pytest.param("a: &x [*x]", "contains itself", 1, id="an anchor inside of itself"),
         pytest.param(BOMB, "excessive aliasing", None, id="aliases of aliases"),
+        pytest.param("---\n---\na: 1", "more than one document", 3, id="an empty document before"),
         pytest.param("a: .inf", "unsupported value", 1, id="infinity"),
         pytest.param("a: \x01", "control characters are not allowed", 1, id="a control character"),
         pytest.param("[" * 1000, "nested too deeply", 1, id="very deep"),
