@@ -6,6 +6,7 @@ Used by `actions` (a session is configured), `running` (it runs with it) and the
 
 from __future__ import annotations
 
+import textwrap
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -90,7 +91,8 @@ def complaint(path: str, error: ConfigError) -> str:
         if one.mend:
             lines.append(f"    mend: {one.mend}")
     if error.message not in {words for one in error.problems for words in (one.said, one.text)}:
-        lines += ["", "kube-scheduler v1.36 would say:", f"    {error.message}"]
+        said = textwrap.indent(error.message, "    ")
+        lines += ["", "kube-scheduler v1.36 would say:", said]
     if error.proposal:
         lines += ["", "It could be written so:", "", error.proposal.rstrip()]
     return "\n".join(lines)

@@ -29,7 +29,8 @@ def decode(document: Document) -> dict[str, Any]:
     reader = Reader("")
     found = reader.whole(document.root, CONFIGURATION)
     if reader.fatal:
-        raise ConfigError(reader.fatal[0].text, document.lines.located(reader.fatal))
+        problems = [*reader.fatal, *reader.strict_problems(document)]
+        raise ConfigError(reader.fatal[0].text, document.lines.located(problems))
     words, strict = _duplicates(document, "")
     unknown = reader.strict_problems(document)
     words += [one.text for one in unknown]

@@ -168,8 +168,40 @@ def _inter_pod_affinity(raw: Raw) -> Raw:
     }
 
 
+REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
+
+
 def _node_affinity(raw: Raw) -> Raw:
-    return {"addedAffinity": raw["addedAffinity"]} if "addedAffinity" in raw else {}
+    if "addedAffinity" not in raw:
+        return {}
+    affinity = raw["addedAffinity"]
+    full: Raw = {}
+    if REQUIRED in affinity:
+        terms = affinity[REQUIRED].get("nodeSelectorTerms")
+        written = None if terms is None else [_term(one) for one in terms]
+        full[REQUIRED] = {"nodeSelectorTerms": written}
+    if affinity.get(PREFERRED):
+        full[PREFERRED] = [
+            {"weight": one.get("weight", 0), "preference": _term(one.get("preference") or {})}
+            for one in affinity[PREFERRED]
+        ]
+    return {"addedAffinity": full}
+
+
+def _term(raw: Raw) -> Raw:
+    return {
+        name: [
+            {
+                "key": one.get("key", ""),
+                "operator": one.get("operator", ""),
+                **({"values": one["values"]} if one.get("values") else {}),
+            }
+            for one in raw[name]
+        ]
+        for name in ("matchExpressions", "matchFields")
+        if raw.get(name)
+    }
 
 
 def _resources(raw: list[Raw] | None) -> list[Raw]:
@@ -206,7 +238,12 @@ def _pod_topology_spread(raw: Raw) -> Raw:
     full: Raw = {"defaultingType": raw.get("defaultingType") or "System"}
     if raw.get("defaultConstraints"):
         full["defaultConstraints"] = [
-            {"maxSkew": 0, "topologyKey": "", "whenUnsatisfiable": "", **one}
+            {
+                "maxSkew": 0,
+                "topologyKey": "",
+                "whenUnsatisfiable": "",
+                **{name: value for name, value in one.items() if value != []},
+            }
             for one in raw["defaultConstraints"]
         ]
     return full

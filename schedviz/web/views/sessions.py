@@ -36,7 +36,9 @@ def sessions(request: HttpRequest) -> HttpResponse:
         (session, *readers.session_status(session), _n_waiting(session))
         for session in readers.sessions_list()
     ]
-    version = digest([(s.pk, word, s.desired, s.last_cycle, s.counters) for s, word, *_ in rows])
+    version = digest(
+        [(s.pk, word, s.desired, s.last_cycle, s.counters, s.config) for s, word, *_ in rows]
+    )
     if is_known(request, version):
         return nothing_new()
     context = {"rows": rows, "version": version, "tab": "sessions"}

@@ -155,6 +155,11 @@ def test_wrong_type(body, message, line):
     assert error.problems[0].line == line
 
 
+def test_unknown_fields_are_told_beside_a_wrong_type():
+    error = refused(with_head("parallelism: many\nparalelism: 1\n"))
+    assert [problem.field for problem in error.problems] == ["parallelism", "paralelism"]
+
+
 DECODING = "decoding .profiles[0].pluginConfig[0]: "
 STRICT = "strict decoding error: "
 

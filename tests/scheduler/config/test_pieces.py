@@ -6,7 +6,7 @@ import pytest
 
 from schedviz.scheduler.config import durations, load, names, num_feasible_nodes_to_find
 from schedviz.scheduler.config.effective import to_yaml
-from tests.scheduler.config.writing import HEAD, with_head
+from tests.scheduler.config.writing import HEAD, args_of, with_head
 
 
 @pytest.mark.parametrize(
@@ -121,3 +121,20 @@ def test_texts_that_look_like_something_else_are_quoted():
 def test_contention_profiling_follows_profiling():
     full = load(HEAD + "enableProfiling: false\n").full
     assert full["enableContentionProfiling"] is False
+
+
+def test_an_added_affinity_is_written_as_kubernetes_does():
+    (profile,) = load(
+        args_of(
+            "NodeAffinity",
+            "{addedAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchExpressions: "
+            "[{key: a, operator: Exists, values: []}], matchFields: []}]}, "
+            "preferredDuringSchedulingIgnoredDuringExecution: [{}]}}",
+        )
+    ).profiles
+    assert profile.args["NodeAffinity"]["addedAffinity"] == {
+        "requiredDuringSchedulingIgnoredDuringExecution": {
+            "nodeSelectorTerms": [{"matchExpressions": [{"key": "a", "operator": "Exists"}]}]
+        },
+        "preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 0, "preference": {}}],
+    }
