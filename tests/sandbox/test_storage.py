@@ -77,38 +77,51 @@ STEPS = st.lists(
 def test_every_watcher_sees_what_is_kept(
     tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[str, str]]
 ) -> None:
-    """`join`: another watcher goes on from the version of a list. `reopen`: the server is killed and comes again."""
-
-    async def play() -> None:
-        folder = tmp_path_factory.mktemp("storage")
-        storage, highest = opened(folder), 0
-        mirrors = [_joined(storage)]
-        for what, key in steps:
-            if what == "put":
-                put(storage, key)
-            elif what == "remove" and storage.get("Pod", key) is not None:
-                storage.remove("Pod", key)
-            elif what == "join":
-                mirrors.append(_joined(storage))
-            elif what == "settle":
-                await storage.settled()
-            elif what == "flush":
-                storage.flush()
-            elif what == "reopen":
-                acknowledged = mirrors[0].pods
-                storage = opened(folder)
-                assert kept(storage) == acknowledged
-                mirrors = [_joined(storage)]
-            assert storage.version >= highest
-            highest = storage.version
-        await storage.settled()
-        for mirror in mirrors:
-            assert mirror.pods == kept(storage)
-
+    """`join`: another watcher goes on from the version of a list. `reopen`: the server is killed and comes again; its
+    event loop dies with it, and what waited in it."""
+    folder = tmp_path_factory.mktemp("storage")
+    acknowledged: dict[str, Object] = {}
+    highest = 0
     try:
-        asyncio.run(play())
+        for life in _lives(steps):
+            acknowledged, highest = asyncio.run(_live(folder, life, acknowledged, highest))
     finally:
         close_databases()
+
+
+def _lives(steps: list[tuple[str, str]]) -> list[list[tuple[str, str]]]:
+    lives: list[list[tuple[str, str]]] = [[]]
+    for step in steps:
+        if step[0] == "reopen":
+            lives.append([])
+        else:
+            lives[-1].append(step)
+    lives[-1].append(("settle", ""))
+    return lives
+
+
+async def _live(
+    folder: Path, steps: list[tuple[str, str]], before: dict[str, Object], highest: int
+) -> tuple[dict[str, Object], int]:
+    """From the opening to the kill: what its watchers had heard of, and the highest version."""
+    storage = opened(folder)
+    assert kept(storage) == before
+    mirrors = [_joined(storage)]
+    for what, key in steps:
+        if what == "put":
+            put(storage, key)
+        elif what == "remove" and storage.get("Pod", key) is not None:
+            storage.remove("Pod", key)
+        elif what == "join":
+            mirrors.append(_joined(storage))
+        elif what == "settle":
+            await storage.settled()
+            assert all(mirror.pods == kept(storage) for mirror in mirrors)
+        elif what == "flush":
+            storage.flush()
+        assert storage.version >= highest
+        highest = storage.version
+    return mirrors[0].pods, highest
 
 
 def _joined(storage: Storage) -> Mirror:
