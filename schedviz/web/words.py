@@ -45,7 +45,7 @@ LANES: dict[str, LaneWords] = {
             "Backoff",
             "next retry first",
             "Pods that failed lately and will be tried again. The wait doubles with each attempt, "
-            "from 1 s to 10 s; it is cut short when nothing is active.",
+            "from 1 s to 10 s if not configured otherwise; it is cut short when nothing is active.",
             "Nothing waits for a retry.",
         ),
         LaneWords(
