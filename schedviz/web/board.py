@@ -75,6 +75,7 @@ class Board:
         self.base = reverse("board", args=[name])
         self.nodes = NodeMap(self.base)
         self._pods: dict[str, Row] | None = None  # the dict of the state that is sorted in
+        self._seen = 0  # the state's revision up to which it is
         self._lanes: dict[str, SortedList] = {lane: SortedList() for lane in words.LANES}
         self._places: dict[str, tuple[str, tuple[tuple[float, float], str]]] = {}
         self._drawn: dict[str, Drawn] = {}
@@ -86,14 +87,17 @@ class Board:
     # ---- taking news in ------------------------------------------------------------------------------------------
 
     def take(self, state: BoardState, changes: Changes) -> None:
-        """Sorts in what changed. Each view passes all changes since it last asked, hence nothing is missed."""
-        if self._pods is not state.pods:
-            self._pods = state.pods
+        """Sorts in what changed. A view passes all changes since it last asked; those that were passed only to a view
+        that has left are made good by sorting anew."""
+        if self._pods is not state.pods or changes.since > self._seen:
+            self._pods, self._seen = state.pods, state.revision
             self._sort_anew(state.pods)
+            self.nodes.take(state.nodes, None)
         else:
+            self._seen = max(self._seen, changes.until)
             for uid in changes.pods:
                 self._place(uid, state.pods.get(uid))
-        self.nodes.take(state.nodes, changes.nodes)
+            self.nodes.take(state.nodes, changes.nodes)
         self._note_rate(state)
 
     def _sort_anew(self, pods: dict[str, Row]) -> None:

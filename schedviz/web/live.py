@@ -58,9 +58,12 @@ class BoardState:
     is_live: bool = False
     received_at: float = 0.0
     """When the last frame came, on this machine's wall clock."""
+    revision: int = 0
+    """Grows with each snapshot and frame taken in, by which who shares work knows what it has seen."""
     _bound: dict[str, None] = field(default_factory=dict)  # bound pods kept, oldest first
 
     def load(self, snapshot: Frame) -> None:
+        self.revision += 1
         self.seq, self.at = snapshot["seq"], snapshot["at"]
         self.pods = {row["uid"]: row for row in snapshot["pods"]}
         bound = [row for row in snapshot["pods"] if row["lane"] == Lane.BOUND]
@@ -70,6 +73,7 @@ class BoardState:
 
     def apply(self, frame: Frame) -> set[str]:
         """Takes the frame over; returns the uids of pods that are no longer shown because newer ones are."""
+        self.revision += 1
         self.seq, self.at = frame["seq"], frame["at"]
         for row in frame["pods"]:
             self._take_pod(row)
@@ -107,9 +111,12 @@ class BoardState:
 
 @dataclass(slots=True)
 class Changes:
-    """What is new in the BoardState since the subscription last asked. `reset`: draw everything anew."""
+    """What is new in the BoardState since the subscription last asked: all of its revisions after `since`, up to
+    `until`. `reset`: draw everything anew."""
 
     reset: bool = False
+    since: int = 0
+    until: int = 0
     pods: set[str] = field(default_factory=set)
     nodes: set[str] = field(default_factory=set)
     cycle: bool = False
@@ -130,7 +137,7 @@ class Subscription:
     def __init__(self, feed: Feed) -> None:
         self._feed = feed
         self._news = asyncio.Event()
-        self._changes = Changes(reset=True)
+        self._changes = Changes(reset=True, since=feed.state.revision)
         if feed.ready:
             self._news.set()
 
@@ -141,7 +148,9 @@ class Subscription:
     async def changes(self) -> Changes:
         await self._news.wait()
         self._news.clear()
-        taken, self._changes = self._changes, Changes()
+        now = self.state.revision
+        taken, self._changes = self._changes, Changes(since=now)
+        taken.until = now
         return taken
 
     def note(self, frame: Frame, dropped: Iterable[str]) -> None:
@@ -150,7 +159,8 @@ class Subscription:
 
     def wake(self, *, reset: bool = False) -> None:
         if reset:
-            self._changes = Changes(reset=True, results=self._changes.results)
+            now = self.state.revision
+            self._changes = Changes(reset=True, since=now, results=self._changes.results)
         self._news.set()
 
     async def close(self) -> None:

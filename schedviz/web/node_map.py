@@ -52,10 +52,10 @@ class NodeMap:
         """Grows when nodes come, go or change their zone."""
         self._tile = get_template("board/_tile.html")
 
-    def take(self, rows: dict[str, Row], changed: Iterable[str]) -> None:
-        if rows is self._rows and not changed:
-            return
-        if rows is not self._rows or any(self._moves_the_map(rows, name) for name in changed):
+    def take(self, rows: dict[str, Row], changed: Iterable[str] | None) -> None:
+        """None: anything may have changed."""
+        is_new = rows is not self._rows or changed is None
+        if is_new or any(self._moves_the_map(rows, name) for name in changed or ()):
             self._rows = rows
             self._arrange()
 

@@ -146,6 +146,18 @@ def test_a_new_snapshot_is_sorted_in_anew():
     assert order(html, "active") == 1
 
 
+def test_what_only_a_view_heard_that_has_left_is_seen_by_the_next():
+    """All views left, and before the feed ended one came: what it was not told it must not miss."""
+    stage = Stage(pod("a"), pod("b"), nodes=[node("n1"), node("n2")])
+    del stage.state.pods["a"], stage.state.nodes["n1"]
+    stage.state.revision += 1
+    came = Changes(reset=True, since=stage.state.revision, until=stage.state.revision)
+    html = BoardView(stage.board).news(stage.state, came).html
+    assert lane(html, "active")[1] == ["b"]
+    assert ">n2<" in html
+    assert ">n1<" not in html
+
+
 def test_hostile_names_are_harmless():
     evil = "<script>\"'&\u202e"
     html = Stage(

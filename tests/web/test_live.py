@@ -204,3 +204,11 @@ def test_bound_pods_are_shown_lately_only():
     assert len(state.pods) == readers.BOUND_LATELY
     state.apply(frame(3, pods=[pod_row("new", "gone")]))
     assert "new" not in state.pods
+
+
+async def test_changes_say_from_where_to_where(view, session):
+    first = await view.changes()
+    await send(session, frame(11, pods=[pod_row("u2")]))
+    second = await view.changes()
+    assert second.since == first.until < second.until == view.state.revision
+    assert view._feed.join()._changes.since == second.until
