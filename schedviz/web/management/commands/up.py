@@ -107,8 +107,10 @@ class Plan:
         python = (sys.executable, *(word for quiet in UNHEARD for word in ("-W", quiet)), "-m")
         worker = "celery -q -A schedviz worker -P threads -c 4 --without-mingle --without-gossip"
         web = "uvicorn schedviz.asgi:application --no-access-log --lifespan off --ws websockets"
-        limits = ("--log-level", "warning", "--timeout-graceful-shutdown", "1")
-        limits += ("--ws-max-size", str(MAX_FRAME_BYTES))
+        limits = (
+            *("--log-level", "warning", "--timeout-graceful-shutdown", "1"),
+            *("--ws-max-size", str(MAX_FRAME_BYTES)),
+        )
         where = ("--host", self.host, "--port", str(self.port))
         health = f"{self.url}healthz"
         return [
