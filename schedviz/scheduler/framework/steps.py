@@ -8,8 +8,9 @@ Effect (the world must act), Move (a pod changed queue), CommandResult, CycleRec
 from __future__ import annotations
 
 import enum
+from collections.abc import Generator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -51,7 +52,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """An operator's wish. verb: retry | move; args: {"uid"}, for move also {"to": "top" | "bottom" | n, from 1}."""
+    """An operator's wish. verb: one that `commands` knows; args: what it asks for, {"uid"} for one about a pod."""
 
     id: int
     verb: str
@@ -61,12 +62,23 @@ class Command:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """How an Effect ended. `status_code`: HTTP status, 0 when no answer came. `message`: the API server's words."""
+    """How an Effect ended. `status_code`: HTTP status, 0 when no answer came. `message`: the API server's words.
+    answers: of extenders, one for each call."""
 
     effect_id: int
     ok: bool
     status_code: int = 0
     message: str = ""
+    answers: tuple[ExtenderAnswer, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ExtenderAnswer:
+    """body: what came with status 200; error: in Go's words, why nothing did; seconds: how long that took."""
+
+    body: bytes = b""
+    error: str = ""
+    seconds: float = 0.0
 
 
 # ---- out: steps of a cycle ---------------------------------------------------------------------------------------
@@ -105,13 +117,26 @@ class Preemption:
     chosen: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Call:
+    """How an extender was asked. url: without credentials; error: why its answer does not count, "" when it does;
+    hint: what to look at, where the answer is a likely mistake."""
+
+    url: str
+    request_bytes: int
+    answer_bytes: int
+    seconds: float
+    error: str = ""
+    hint: str = ""
+
+
 @dataclass(slots=True)
 class Step:
-    """A plugin spoke at an extension point.
+    """A plugin, or an extender, spoke at an extension point.
 
     point: upstream's name ("PreFilter"). status: the plugin's answer (for Filter: SUCCESS if any node passed).
-    nodes: Filter only, its verdict on every node. scores: Score only. node_names: PreFilter's node set, None = all.
-    preemption: PostFilter only.
+    nodes: Filter only, its verdict on every node (SKIP: not asked about it). scores: Score only. node_names: PreFilter's
+    node set, None = all. preemption: PostFilter only. call: of an extender.
     """
 
     point: str
@@ -121,6 +146,7 @@ class Step:
     scores: Scores | None = None
     node_names: tuple[str, ...] | None = None
     preemption: Preemption | None = None
+    call: Call | None = None
 
 
 # ---- out: effects ------------------------------------------------------------------------------------------------
@@ -195,7 +221,24 @@ class PatchObject:
         return cls(one.kind, one.namespace, one.name, one.resource_version, patch)
 
 
-Action = Bind | PatchPodStatus | CreateEvent | DeletePod | PatchObject
+@dataclass(frozen=True, slots=True)
+class ExtenderCall:
+    """POST to an extender, by its number in the configuration. verb: as configured there, the end of the URL."""
+
+    extender: int
+    verb: str
+    body: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class CallExtenders:
+    """Ask extenders about a pod, side by side. Awaited by the cycle that asks; to bind, by the binding cycle."""
+
+    pod: PodRef
+    calls: tuple[ExtenderCall, ...]
+
+
+Action = Bind | PatchPodStatus | CreateEvent | DeletePod | PatchObject | CallExtenders
 
 
 @dataclass(frozen=True, slots=True)
@@ -288,3 +331,6 @@ class CycleRecord:
 
 Output = Move | Effect | CommandResult | CycleRecord
 """What a scheduler answers with."""
+T = TypeVar("T")
+Cycle = Generator[Step | Effect, "Reply | None", T]
+"""A cycle under way: an Effect that it yields is answered by the Reply that it is sent."""
