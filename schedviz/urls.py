@@ -12,6 +12,7 @@ from schedviz.web.views import audit, board, commands, cycle, cycles, nodes, pod
 SESSION = "sessions/<slug:name>/"
 POD = SESSION + "pods/<path:uid>/"  # a uid is whatever the cluster says
 
+handler500 = "schedviz.web.views.errors.failed"
 urlpatterns = [
     path("", sessions.home, name="home"),
     path("sessions/", sessions.sessions, name="sessions"),

@@ -99,6 +99,7 @@ class DatabaseSink:
         work = self._encode(batch)
         if self._takeover is not None:
             self._takeover.observe(batch)
+        silent_since: float | None = None
         while True:
             try:
                 self._write(batch, work)
@@ -108,8 +109,13 @@ class DatabaseSink:
                 connection.close()
                 if not self._lease.may_act():
                     raise Fenced(f"the database did not answer: {error}") from error
-                log.warning("session %s: the database did not answer: %s", self._id, error)
+                if silent_since is None:  # said once: it may last for hours
+                    silent_since = time.monotonic()
+                    log.warning("session %s: waits for the database: %s", self._id, error)
                 time.sleep(RETRY_SECONDS)
+        if silent_since is not None:
+            waited = time.monotonic() - silent_since
+            log.warning("session %s: the database answers again, after %.0f s", self._id, waited)
         if self._takeover is not None and self._takeover.is_due:
             self._takeover = None
         self._seq += 1

@@ -6,6 +6,7 @@ import time
 
 import numpy as np
 import pytest
+from django.db import OperationalError
 
 from schedviz.scheduler.framework.steps import CommandResult, Lane, Move, Outcome
 from schedviz.session import Fenced
@@ -159,8 +160,6 @@ def test_hostile_text_is_kept_harmless(session, sink):
 
 
 def test_a_database_that_stays_away_costs_the_lease(session, sink, monkeypatch):
-    from django.db import OperationalError
-
     def away(*_):
         raise OperationalError("no database")
 
@@ -178,3 +177,20 @@ def test_a_deleted_pod_keeps_what_was_known_of_it(session, sink):
     sink.commit(sample.batch(pods={pod.uid: sample.pod_view(pod, Lane.GONE, attempts=0)}))
     row = PodState.objects.get()
     assert (row.lane, row.node_name, row.cycle, row.attempts) == ("gone", "n1", 7, 2)
+
+
+def test_a_silent_database_is_said_once(session, sink, monkeypatch, caplog):
+    hold, failures = sink._hold_fence, iter(range(5))
+
+    def full():
+        if next(failures, None) is not None:
+            raise OperationalError("database or disk is full")
+        return hold()
+
+    monkeypatch.setattr(sink, "_hold_fence", full)
+    monkeypatch.setattr("schedviz.web.recording.connection.close", lambda: None)
+    monkeypatch.setattr("schedviz.web.recording.RETRY_SECONDS", 0.0)
+    sink.commit(sample.batch())
+    waits, again = [record.getMessage() for record in caplog.records]
+    assert "waits for the database: database or disk is full" in waits
+    assert "the database answers again" in again
