@@ -158,7 +158,8 @@ def _attempt(pod: PodState, record: CycleRecord) -> str:
     if record.outcome == Outcome.BIND_FAILED:
         return f"{head}{record.chosen} was chosen, but it could not be bound there."
     if record.outcome in (Outcome.UNSCHEDULABLE, Outcome.ERROR) or not record.chosen:
-        if record.message and record.message == pod.message:
+        is_said = pod.lane in (Lane.UNSCHEDULABLE, Lane.BACKOFF) and record.message == pod.message
+        if record.message and is_said:
             return f"That was the answer of attempt {record.attempt}, cycle {record.number}."
         return f"{head}{record.message or record.outcome}"
     if record.feasible is None or record.totals is None or len(record.feasible) < 2:

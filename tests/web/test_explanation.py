@@ -129,3 +129,10 @@ def test_an_answer_is_given_once(session):
     assert [told.sentence, *told.more].count(pod.message) <= 1
     assert sum(pod.message.rstrip(".") in one for one in [told.sentence, *told.more]) == 1
     assert any(f"cycle {pod.cycle}" in one for one in told.more)
+
+
+def test_of_a_deleted_pod_the_last_answer_is_still_told(session):
+    pod = PodState.objects.filter(session=session, lane="unschedulable").first()
+    pod.lane = "gone"
+    told = explain(session, pod, now=sample.NOW)
+    assert any(pod.message.rstrip(".") in one for one in told.more)
