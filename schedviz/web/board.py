@@ -22,7 +22,8 @@ from django.template.loader import get_template
 from django.urls import reverse
 from sortedcontainers import SortedList
 
-from schedviz.web import node_map, words
+from schedviz.scheduler.framework.steps import Lane
+from schedviz.web import node_map, readers, words
 from schedviz.web.node_map import NodeMap
 from schedviz.web.strip import strip
 
@@ -179,7 +180,7 @@ class Board:
             "now": time.time(),
             "counts": counts,
             "more": {lane: max(0, n - ROWS_SHOWN) for lane, n in counts.items()},
-            "rate": state.counters.get("cycles_per_s") or 0.0,
+            "rate": state.counters.get("cycles_per_s") or 0.0 if state.is_live else "–",
             "spark": spark([rate for _, rate in self._rates]),
             "cluster": cluster,
             "pause": state.counters.get("pause"),
@@ -193,9 +194,11 @@ class Board:
         return pieces
 
     def _count(self, state: BoardState, lane: str) -> int:
-        """Bound pods are counted by the session (only the latest are here), all others are all here."""
+        """All are here, but of bound pods only the latest when they are many: then the session has counted them."""
         n = self.n_rows(lane)
-        return max(n, int(state.counters.get("bound") or 0)) if lane == "bound" else n
+        if lane != Lane.BOUND or n < readers.BOUND_LATELY:
+            return n
+        return max(n, int(state.counters.get("bound") or 0))
 
     def _cycle_html(self, state: BoardState) -> str:
         cycle = state.cycle

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from schedviz.web import board
+from schedviz.web import board, readers
 from schedviz.web.board import Board, BoardView
 from schedviz.web.live import BoardState, Changes
 
@@ -119,6 +119,31 @@ def test_a_lane_shows_its_first_rows_and_says_how_many_more():
     assert order(stage.first.html, "active") == board.ROWS_SHOWN
     assert "and 60 more" in stage.first.html
     assert lane(stage.change(gone=["p000"]).html, "active")[1] == ["p040"]
+
+
+@pytest.mark.parametrize(
+    ("n", "counted", "shown"),
+    [
+        pytest.param(3, 900, 3, id="few: those that are here, not all that ever were"),
+        pytest.param(readers.BOUND_LATELY, 900, 900, id="many: as the session counts them"),
+        pytest.param(readers.BOUND_LATELY, 5, readers.BOUND_LATELY, id="after a restart"),
+    ],
+)
+def test_how_many_are_bound(n, counted, shown):
+    stage = Stage(*[pod(f"p{i}", "bound", node_name="n1") for i in range(n)])
+    stage.state.counters = {"bound": counted}
+    html = BoardView(stage.board).news(stage.state, Changes()).html
+    assert f'id="n-bound" hx-swap-oob="true" data-n="{shown}"' in html
+
+
+def test_a_session_that_does_not_run_has_no_rate():
+    stage = Stage()
+    stage.state.counters = {"cycles_per_s": 6.4}
+    assert "<b>6.4</b>" in stage.change().html
+    stage.state.is_live = False
+    html = stage.change().html
+    assert "6.4" not in html
+    assert "<b>–</b>" in html
 
 
 def test_a_filter_shows_only_what_it_names():
