@@ -182,10 +182,8 @@ def test_what_was_deleted_while_nobody_looked_is_gone_and_the_rest_stays(sandbox
         )
     }
     lanes = {"bound": Lane.BOUND, "gated": Lane.GATED, "broken": Lane.MALFORMED}
-    known = [RestoredPod(uid, 0, None, "default", name, lanes[name]) for name, uid in there.items()]
-    known += [
-        RestoredPod(f"u-{lane}", 1, None, "default", f"old-{lane}", lane) for lane in lanes.values()
-    ]
+    known = [RestoredPod(uid, "default", name, lanes[name]) for name, uid in there.items()]
+    known += [RestoredPod(f"u-{lane}", "default", f"old-{lane}", lane) for lane in lanes.values()]
     sink = KeepingSink()
     with session(sandbox, sink, known):
         sink.until(lambda: all(sink.lane(f"old-{lane}") == Lane.GONE for lane in lanes.values()))

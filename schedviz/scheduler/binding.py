@@ -70,9 +70,10 @@ class Waiting:
 
 @dataclass(slots=True, eq=False)
 class Binding:
-    """A pod with a chosen node. waits_for: the Permit plugin whose time is up first; waiting: the PreBind plugin at
-    work; pre_bound: the last one that has spoken; action: what the world is asked to do at last; seen_on, is_gone: what
-    the watch has said of the pod meanwhile; is_nominated: the API server was told of the node before the pod is bound.
+    """A pod with a chosen node. waits: the Permit plugins that have not let it go yet, with their seconds since
+    permit_since; waiting: the PreBind plugin at work; pre_bound: the last one that has spoken; action: what the world
+    is asked to do at last; seen_on, is_gone: what the watch has said of the pod meanwhile; is_nominated: the API server
+    was told of the node before the pod is bound.
     """
 
     framework: Framework
@@ -82,8 +83,8 @@ class Binding:
     placed_at: float = 0.0
     action: Bind | None = None
     bind_plugin: str = ""
-    waits_for: str = ""
-    waited_seconds: float = 0.0
+    waits: dict[str, float] = field(default_factory=dict)
+    permit_since: float = 0.0
     waiting: Waiting | None = None
     pre_bound: str = ""
     deadline: float = 0.0
@@ -94,7 +95,12 @@ class Binding:
     @property
     def point(self) -> str:
         """Where it waits."""
-        return "PreBind" if self.waiting is not None else "Permit" if self.waits_for else "Bind"
+        return "PreBind" if self.waiting is not None else "Permit" if self.waits else "Bind"
+
+    @property
+    def waits_for(self) -> str:
+        """The Permit plugin whose time is up first."""
+        return min(self.waits, key=lambda plugin: self.waits[plugin])
 
     @property
     def says(self) -> str:
@@ -102,8 +108,9 @@ class Binding:
         if self.waiting is not None:
             seconds = self.waiting.awaited.timeout_seconds
             return f"it waits for {self.waiting.plugin}, {duration(seconds)} at most"
-        if self.waits_for:
-            return f"it waits for {self.waits_for}, {duration(self.waited_seconds)} at most"
+        if self.waits:
+            seconds = self.waits[self.waits_for]
+            return f"it waits at Permit for {', '.join(self.waits)}, {duration(seconds)} at most"
         return ""
 
     @property
@@ -193,9 +200,8 @@ def begin(held: Binding, now: float) -> Generator[Step, None, Refusal | None]:
         return refusal("Reserve", status)
     status, waits = yield from kept(framework.run_permit(state, pod, pod.node_name), steps)
     if waits:
-        held.waits_for = min(waits, key=lambda plugin: waits[plugin])
-        held.waited_seconds = waits[held.waits_for]
-        held.deadline = now + held.waited_seconds
+        held.waits, held.permit_since = waits, now
+        held.deadline = now + min(waits.values())
         return None
     if not status.is_success:
         return refusal("Permit", status)
@@ -219,6 +225,22 @@ def go_on(held: Binding, now: float) -> Generator[Step, None, Refusal | None]:
     return None if verdict.status.is_success else refusal("Bind", verdict.status)
 
 
+def allowed(
+    held: Binding, plugins: tuple[str, ...], now: float
+) -> Generator[Step, None, Refusal | None]:
+    """These Permit plugins let it go; when they were the last ones, it goes on."""
+    record = held.record
+    for plugin in plugins:
+        step = Step("Permit", plugin, SUCCESS.by(plugin))
+        _append_timed(record, step, now - held.permit_since)
+        yield step
+        del held.waits[plugin]
+    if held.waits:
+        held.deadline = held.permit_since + min(held.waits.values())
+        return None
+    return (yield from go_on(held, now))
+
+
 def look(held: Binding, waiting: Waiting, listers: Listers, node: Node | None) -> Status | None:
     """What the waiting plugin says of the world as it is; None: not yet."""
     plugin = held.framework.plugins[waiting.plugin]
@@ -232,14 +254,18 @@ def pre_bound(
     """The waiting plugin has its answer, which is its step: on to the next ones, or it was in vain."""
     record = held.record
     step = Step("PreBind", waiting.plugin, status.by(waiting.plugin))
-    record.binding_durations += [0.0] * (len(record.binding_steps) - len(record.binding_durations))
-    record.binding_steps.append(step)
-    record.binding_durations.append(now - waiting.since)
+    _append_timed(record, step, now - waiting.since)
     yield step
     held.waiting, held.pre_bound = None, waiting.plugin
     if not status.is_success and status.code is not Code.SKIP:
         return refusal("PreBind", step.status)
     return (yield from go_on(held, now))
+
+
+def _append_timed(record: CycleRecord, step: Step, seconds: float) -> None:
+    record.binding_durations += [0.0] * (len(record.binding_steps) - len(record.binding_durations))
+    record.binding_steps.append(step)
+    record.binding_durations.append(seconds)
 
 
 def conclude(held: Binding, reply: Reply) -> Refusal | None:
@@ -251,7 +277,8 @@ def conclude(held: Binding, reply: Reply) -> Refusal | None:
 
 def timed_out(held: Binding) -> Refusal:
     """Nobody allowed the pod in time."""
-    words = f"rejected due to timeout after waiting {duration(held.waited_seconds)} at plugin {held.waits_for}"
+    waited = duration(held.waits[held.waits_for])
+    words = f"rejected due to timeout after waiting {waited} at plugin {held.waits_for}"
     return refusal("Permit", Unschedulable(words).by(held.waits_for))
 
 

@@ -76,7 +76,7 @@ class BindingCycles:
         self._settle(Lane.BINDING, held, now)
         refused = yield from binding.begin(held, now)
         told = [] if refused is not None else self._announce(held)
-        if refused is None and held.waits_for:
+        if refused is None and held.waits:
             self._hold(held)
             return [move, record, *told]
         outputs = self._went_on(held, refused, now)
@@ -121,9 +121,32 @@ class BindingCycles:
     def preempt(self, uid: str, plugin: str, now: float) -> list[Output] | None:
         """Give up a pod that waits at Permit, for a more important one; None when it does not wait there."""
         held = self._bindings.get(uid)
-        if held is None or not held.waits_for or not self._bindings.is_held(uid):
+        if held is None or not held.waits or not self._bindings.is_held(uid):
             return None
-        why = binding.refusal("Permit", Unschedulable("preempted").by(plugin))
+        return self.reject(uid, plugin, "preempted", now)
+
+    def is_binding(self, uid: str) -> bool:
+        return self._bindings.get(uid) is not None
+
+    def waits_at_permit(self, uid: str) -> tuple[str, ...]:
+        """The plugins that have not let it go yet."""
+        held = self._bindings.get(uid)
+        return () if held is None else tuple(held.waits)
+
+    def allow(self, uid: str, plugin: str, by: str, now: float) -> list[Output]:
+        """A pod that waits at Permit need not wait for this plugin any more; "": for none."""
+        held = self._bindings.take(uid)
+        plugins = (plugin,) if plugin else tuple(held.waits)
+        move = _move(held, Lane.BINDING, now, "Command/allow", f"{', '.join(plugins)} by {by}")
+        refused = _returned(binding.allowed(held, plugins, now))
+        if held.waits:
+            self._hold(held)
+            return [move]
+        return [move, *self._went_on(held, refused, now)]
+
+    def reject(self, uid: str, plugin: str, words: str, now: float) -> list[Output]:
+        """A pod that waits at Permit gives its node back."""
+        why = binding.refusal("Permit", Unschedulable(words).by(plugin))
         return self._give_up(self._bindings.take(uid), now, why)
 
     def tick(self, now: float) -> list[Output]:
@@ -179,7 +202,7 @@ class BindingCycles:
     def _announce(self, held: Binding) -> list[Output]:
         """A pod that will be bound later than at once is nominated to its node, so that others know
         (NominatedNodeNameForExpectation)."""
-        is_later = bool(held.waits_for) or held.waiting is not None
+        is_later = bool(held.waits) or held.waiting is not None
         if not is_later or held.pod.nominated_node_name == held.record.chosen:
             return []
         held.is_nominated = True
@@ -204,12 +227,7 @@ class BindingCycles:
     def _pre_bound(
         self, held: Binding, waiting: Waiting, status: Status, now: float
     ) -> list[Output]:
-        steps = binding.pre_bound(held, waiting, status, now)
-        while True:
-            try:
-                next(steps)
-            except StopIteration as end:
-                return self._went_on(held, end.value, now)
+        return self._went_on(held, _returned(binding.pre_bound(held, waiting, status, now)), now)
 
     def _acted(self, held: Binding, waiting: Waiting, reply: Reply, now: float) -> list[Output]:
         """One of a PreBind plugin's actions is answered."""
@@ -259,30 +277,53 @@ class BindingCycles:
         """Forget the assumption and let the pod try again, unless it is bound or gone by now."""
         record, queued, uid = held.record, held.queued, held.pod.uid
         held.release()
-        freed: list[Output] = []
-        if self._cache.is_assumed(uid):
+        is_assumed = self._cache.is_assumed(uid)
+        if is_assumed:
             self._cache.forget_pod(uid)
-            freed += self._queue.move_all(binding.FREED, now, held.pod.key, old=held.pod)
         record.outcome, record.message = refused.outcome, refused.message
+        moves: list[Output] = []
+        told: list[Output] = []
         if not held.seen_on and not held.is_gone:
             queued.message, queued.unschedulable_plugins = refused.message, set(refused.plugins)
-            moves = self._queue.add_unschedulable(queued, now, source=Lane.BINDING)
+            moves += self._queue.add_unschedulable(queued, now, source=Lane.BINDING)
             is_known = held.is_nominated or self._queue.nominator.node_of(uid)
             self._queue.nominator.delete(uid)
-            return [record, *freed, *moves, *self.tell_failure(record, "" if is_known else None)]
-        self._queue.done(uid)
+            told += self.tell_failure(record, "" if is_known else None)
+        else:
+            self._queue.done(uid)
+            moves += self._elsewhere(held, now)
+        if is_assumed:  # what it frees is for the others
+            moves += self._queue.move_all(
+                binding.FREED, now, held.pod.key, old=held.pod, apart_from=uid
+            )
+        return [record, *moves, *told]
+
+    def _elsewhere(self, held: Binding, now: float) -> list[Output]:
+        """It is not this binding any more that says where the pod is."""
         if held.seen_on and held.is_gone:  # told already
-            return [record, *freed]
+            return []
         if held.is_gone:
-            return [record, _move(held, Lane.GONE, now, "PodDelete"), *freed]
+            return [_move(held, Lane.GONE, now, "PodDelete")]
         self._settle(Lane.BOUND, held, now)
-        return [record, _move(held, Lane.BOUND, now, "AssignedPodAdd", held.seen_on), *freed]
+        return [_move(held, Lane.BOUND, now, "AssignedPodAdd", held.seen_on)]
 
     def _settle(self, lane: Lane, held: Binding, since: float, message: str = "") -> None:
         record = held.record
         more = {"attempts": record.attempt, "cycle": record.number, "message": message}
+        if lane is Lane.BINDING and message:
+            more["plugins"] = [*held.waits]
         self._settled.put(lane, record.pod, since, pod=held.pod, **more)
 
 
 def _move(held: Binding, target: Lane, now: float, cause: str, detail: str = "") -> Move:
     return Move(now, held.record.pod, Lane.BINDING, target, cause, detail)
+
+
+def _returned(steps: Generator[Step, None, Refusal | None]) -> Refusal | None:
+    """What comes of these steps, which are in the record by themselves."""
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            refused: Refusal | None = end.value
+            return refused

@@ -16,7 +16,7 @@ from schedviz.scheduler import commands, event_handlers, schedule_one, views
 from schedviz.scheduler.binding import Binding
 from schedviz.scheduler.binding_cycles import BindingCycles
 from schedviz.scheduler.cache import Cache
-from schedviz.scheduler.commands import Gate, Pause
+from schedviz.scheduler.commands import Gate, Hands, Pause
 from schedviz.scheduler.event_handlers import World
 from schedviz.scheduler.framework.node_info import QueueConfig, QueuedPodInfo
 from schedviz.scheduler.framework.rng import Rng
@@ -76,6 +76,7 @@ class Scheduler:
         self._settled = Settled()
         self._unreadable: set[str] = set()
         self._bindings = BindingCycles(self._queue, self._cache, self._settled)
+        self._hands = Hands(self._queue, self._gate, self._bindings)
         self._preemptions = Preemptions(self._queue, self._bindings)
         for profile in self._profiles.values():
             profile.nominated = self._queue.nominator.by_node
@@ -87,18 +88,16 @@ class Scheduler:
 
     # ---- in --------------------------------------------------------------------------------------------------------
 
-    def restore(
-        self, uid: str, *, attempts: int = 0, rank: float | None = None, moved_by: str = ""
-    ) -> None:
+    def restore(self, uid: str, kept: Remembered) -> None:
         """Before the first Change: what is remembered of a waiting pod."""
-        self._remembered[uid] = Remembered(attempts, rank, moved_by)
+        self._remembered[uid] = kept
 
     def apply(self, entry: Change | Command | Reply, now: float) -> list[Output]:
         """Take in one entry of the inbox."""
         if isinstance(entry, Change):
             return self._noted(self._changed(entry, now))
         if isinstance(entry, Command):
-            return self._noted([*commands.obey(entry, self._queue, self._gate, now)])
+            return self._noted(commands.obey(entry, self._hands, now))
         answered = [*self._bindings.replied(entry, now), *self._preemptions.replied(entry, now)]
         return self._noted(answered)
 
@@ -232,10 +231,7 @@ class Scheduler:
         kept = self._remembered.pop(pod.uid, None)
         if kept is None:
             return None
-        rank = kept.rank if kept.rank is not None else pod.creation_timestamp
-        queued = QueuedPodInfo(pod, pod.creation_timestamp, rank, attempts=kept.attempts)
-        queued.unschedulable_count, queued.moved_by = kept.attempts, kept.moved_by
-        return queued
+        return kept.queued(pod)
 
     # ---- the cycle -------------------------------------------------------------------------------------------------
 

@@ -6,26 +6,45 @@ Made by `scheduler` for what was touched, kept by the sinks (the fields are thos
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from schedviz.kube.objects import Pod
-from schedviz.scheduler.framework.node_info import NodeInfo, QueuedPodInfo
+from schedviz.scheduler.framework.node_info import Hold, NodeInfo, QueuedPodInfo
 from schedviz.scheduler.framework.steps import Lane, Move, PodRef
 
 
 @dataclass(frozen=True, slots=True)
 class Remembered:
-    """What an earlier holder of the session left about a waiting pod."""
+    """What an earlier holder of the session left about a waiting pod. retry_at: of one in backoff; plugins: who refused
+    it, none: it had an error."""
 
     attempts: int = 0
     rank: float | None = None
     moved_by: str = ""
+    hold: Hold | None = None
+    retry_at: float | None = None
+    plugins: tuple[str, ...] = ()
+    message: str = ""
+    cycle: int = 0
+
+    def queued(self, pod: Pod) -> QueuedPodInfo:
+        """The pod as it was, but for what may have happened meanwhile: who waited for an event is tried again."""
+        rank = self.rank if self.rank is not None else pod.creation_timestamp
+        queued = QueuedPodInfo(pod, pod.creation_timestamp, rank, attempts=self.attempts)
+        queued.unschedulable_count, queued.moved_by = self.attempts, self.moved_by
+        queued.hold, queued.retry_at, queued.cycle = self.hold, self.retry_at, self.cycle
+        queued.unschedulable_plugins = set(self.plugins)
+        queued.message = "" if self.hold else self.message
+        if self.retry_at is not None and not self.plugins:
+            queued.consecutive_errors_count = self.attempts
+        return queued
 
 
 @dataclass(slots=True)
 class PodView:
-    """Moments are seconds since the epoch; `plugins`: who refused the pod last."""
+    """Moments are seconds since the epoch; `plugins`: who refused the pod last, or whom it waits for at Permit; `hold`:
+    Hold's fields when an operator holds it."""
 
     uid: str
     namespace: str
@@ -42,6 +61,7 @@ class PodView:
     moved_by: str = ""
     node_name: str = ""
     cycle: int = 0
+    hold: dict[str, Any] | None = None
 
 
 @dataclass(slots=True)
@@ -97,7 +117,10 @@ class Settled:
 
 def of_queued(queued: QueuedPodInfo, lane: Lane) -> PodView:
     pod = queued.pod
+    hold = queued.hold
     plugins = queued.unschedulable_plugins or ({queued.gating_plugin} - {""})
+    if hold is not None:
+        plugins = set()
     return PodView(
         uid=pod.uid,
         namespace=pod.namespace,
@@ -110,9 +133,10 @@ def of_queued(queued: QueuedPodInfo, lane: Lane) -> PodView:
         created_at=pod.creation_timestamp,
         retry_at=queued.retry_at if lane is Lane.BACKOFF else None,
         plugins=sorted(plugins),
-        message=queued.message,
+        message=queued.message if hold is None else hold.said,
         moved_by=queued.moved_by,
         cycle=queued.cycle,
+        hold=None if hold is None else asdict(hold),
     )
 
 

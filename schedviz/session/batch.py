@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from schedviz.scheduler.framework.steps import CommandResult, CycleRecord, Effect, Lane, Move
-from schedviz.scheduler.views import NodeView, PodView
+from schedviz.scheduler.views import NodeView, PodView, Remembered
 
 
 class Fenced(Exception):
@@ -18,11 +18,10 @@ class RestoredPod:
     """What the record knows of a pod since the last holder ended: one that was waiting, or one on its node."""
 
     uid: str
-    attempts: int = 0
-    rank: float | None = None
     namespace: str = ""
     name: str = ""
     lane: Lane | None = None
+    kept: Remembered = field(default_factory=Remembered)
 
 
 @dataclass(slots=True)

@@ -68,7 +68,7 @@ class Session:
         self._restored = {pod.uid: pod for pod in restored}
         for pod in self._restored.values():
             if pod.lane is not Lane.BOUND:
-                scheduler.restore(pod.uid, attempts=pod.attempts, rank=pod.rank)
+                scheduler.restore(pod.uid, pod.kept)
         self._failure: BaseException | None = None
         self._connection = Connection(
             client, receive=self._receive, may_act=self._may_act, failed=self._fail
@@ -231,9 +231,9 @@ class Session:
         pods, nodes = self._scheduler.drain_touched()
         if not outputs and not pods and not nodes:
             return
-        self._n_bound += sum(
-            isinstance(output, Move) and output.target is Lane.BOUND for output in outputs
-        )
+        moves = [output for output in outputs if isinstance(output, Move)]
+        self._n_bound += sum(move.target is Lane.BOUND for move in moves)
+        self._n_bound -= sum(move.source is Lane.BOUND for move in moves)
         views = {uid: self._scheduler.pod_view(uid) for uid in pods}
         self._writer.keep(
             outputs,
@@ -248,7 +248,7 @@ class Session:
         lanes = {str(lane): n for lane, n in self._scheduler.counts().items()}
         pause = self._scheduler.pause
         own = {
-            "bound": self._n_bound,
+            "bound": max(0, self._n_bound),  # those that an earlier session bound are not counted
             "cycles": self._n_cycles,
             "is_synced": self._is_synced,
             "pause": None if pause is None else pause.as_json(),

@@ -127,6 +127,8 @@ class PodState(models.Model):
     moved_by = models.CharField(max_length=200, blank=True)
     node_name = models.CharField(max_length=253, blank=True)
     cycle = models.BigIntegerField(default=0)
+    hold = models.JSONField(null=True)
+    """Who holds it, since when, why: `by`, `since`, `reason`."""
 
     class Meta:
         constraints = [models.UniqueConstraint("session", "uid", name="pod_once")]

@@ -15,9 +15,11 @@ from django.db import DatabaseError, connection
 from schedviz.cluster.client import ClusterClient
 from schedviz.scheduler.commands import Pause
 from schedviz.scheduler.config import ConfigError
+from schedviz.scheduler.framework.node_info import Hold
 from schedviz.scheduler.framework.steps import Lane
 from schedviz.scheduler.profile import default_profile
 from schedviz.scheduler.scheduler import Scheduler
+from schedviz.scheduler.views import Remembered
 from schedviz.session import Fenced, RestoredPod
 from schedviz.session import Session as Engine
 from schedviz.web import configs, leases
@@ -136,15 +138,11 @@ class RunningSession:
             pause=Pause(**pause) if (pause := row.counters.get("pause")) else None,
         )
         pods = PodState.objects.filter(session=row).exclude(lane=Lane.GONE)
-        known = pods.values_list("uid", "attempts", "rank", "namespace", "name", "lane")
         return Engine(
             client=client,
             scheduler=scheduler,
             sink=self,
-            restored=[
-                RestoredPod(uid, attempts, rank or None, namespace, name, Lane(lane))
-                for uid, attempts, rank, namespace, name, lane in known
-            ],
+            restored=[_restored(pod) for pod in pods.iterator()],
             may_act=self.lease.may_act,
         )
 
@@ -174,6 +172,22 @@ class RunningSession:
         if mine.update(**news):
             log.info("session %s: %s %s", self._row.name, state, message)
             self._publisher.offer_state(self._row.pk, state, message, now)
+
+
+def _restored(pod: PodState) -> RestoredPod:
+    """A backoff goes on; what a pod in another lane waited for may have come while nobody looked."""
+    is_backing_off = pod.lane == Lane.BACKOFF
+    kept = Remembered(
+        attempts=pod.attempts,
+        rank=pod.rank or None,
+        moved_by=pod.moved_by,
+        hold=None if pod.hold is None else Hold(**pod.hold),
+        cycle=pod.cycle,
+        retry_at=pod.retry_at if is_backing_off else None,
+        plugins=tuple(pod.plugins) if is_backing_off else (),
+        message=pod.message if is_backing_off else "",
+    )
+    return RestoredPod(pod.uid, pod.namespace, pod.name, Lane(pod.lane), kept)
 
 
 def _configured(row: Session) -> tuple[dict[str, Framework], QueueConfig | None]:

@@ -40,7 +40,8 @@ ANSWERS = {
 """How an effect ends: is it ok, with which status, and was it done."""
 WORDS = (
     *("add node", "cordon", "delete node", "add pod", "delete pod", "label pod"),
-    *("replace pod", "deliver", "cycle", "wait", "retry", "move", *ANSWERS),
+    *("replace pod", "deliver", "cycle", "wait", "retry", "move", "hold", "release"),
+    *("flush", "undo", *ANSWERS),
 )
 
 
@@ -55,6 +56,7 @@ class Play:
         self.moves: list[Move] = []
         self.records: dict[int, CycleRecord] = {}
         self.bound: dict[str, list[str]] = {}  # by uid: every node it was ever bound to
+        self.results: list[tuple[dict[str, Any], CommandResult]] = []  # of moves
         self._n = 0
 
     # ---- one thing -------------------------------------------------------------------------------------------------
@@ -134,11 +136,34 @@ class Play:
     def _move(self, n: int) -> None:
         self._command("move", n, to=["top", "bottom", 1 + n % 4][n % 3])
 
+    def _hold(self, n: int) -> None:
+        self._command("hold", n, reason="wait")
+
+    def _release(self, n: int) -> None:
+        self._command("release", n)
+
+    def _flush(self, n: int) -> None:
+        which = [{"lane": "backoff"}, {"lane": "unschedulable"}, {"plugin": "NodeResourcesFit"}]
+        self._order("flush", {**which[n % 3], "limit": 1 + n % 3})
+
+    def _undo(self, n: int) -> None:
+        """One of the moves so far."""
+        if self.results:
+            args, result = self.results[n % len(self.results)]
+            self._order("undo", {**args, "before": result.before, "after": result.after})
+
     def _command(self, verb: str, n: int, **args: Any) -> None:
         if pods := self.pods():
             uid = self.raw[("Pod", pods[n % len(pods)])]["metadata"]["uid"]
-            command = Command(len(self.outputs), verb, {"uid": uid, **args}, "olga")
-            self._take(self.scheduler.apply(command, self.now))
+            self._order(verb, {"uid": uid, **args})
+
+    def _order(self, verb: str, args: dict[str, Any]) -> None:
+        command = Command(len(self.outputs), verb, args, "olga")
+        outputs = self.scheduler.apply(command, self.now)
+        (result,) = [output for output in outputs if isinstance(output, CommandResult)]
+        if verb == "move":
+            self.results.append((args, result))
+        self._take(outputs)
 
     # ---- the API server --------------------------------------------------------------------------------------------
 
@@ -215,6 +240,10 @@ class Play:
         for name in self.pods():
             raw = self.raw[("Pod", name)]
             self._put("Pod", {**raw, "spec": {**raw["spec"], "schedulingGates": []}})
+        while self.watch:
+            self.do("deliver", 0)
+        for n in range(len(self.pods())):
+            self.do("release", n)
         for _ in range(400):
             while self.watch:
                 self.do("deliver", 0)

@@ -237,7 +237,7 @@ def test_an_event_that_concerns_nobody_looks_at_nobody():
     for n in range(50):
         in_lane(made, Lane.UNSCHEDULABLE, f"p{n}")
     assert made.move_all(NODE_TAINT, 9.0) == []
-    assert made._unschedulable.of(made._hints.plugins_for(NODE_TAINT)) == []
+    assert made._places.unschedulable.of(made._hints.plugins_for(NODE_TAINT)) == []
 
 
 # ---- leftovers ---------------------------------------------------------------------------------------------------

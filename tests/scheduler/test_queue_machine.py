@@ -17,8 +17,9 @@ from hypothesis.stateful import (
 )
 
 from schedviz.kube.objects import Pod
-from schedviz.scheduler.framework.node_info import QueuedPodInfo
+from schedviz.scheduler.framework.node_info import Hold, QueuedPodInfo
 from schedviz.scheduler.framework.steps import Lane, Move, PodRef
+from schedviz.scheduler.queue import QUEUED
 from tests.make import pod
 from tests.scheduler.waiting import (
     FIT,
@@ -144,6 +145,25 @@ class Queue(RuleBasedStateMachine):
     def retry(self, uid: str) -> None:
         if self.lanes.get(uid) in (Lane.BACKOFF, Lane.UNSCHEDULABLE):
             self.follow([self.queue.retry(uid, self.now, "alice")])
+
+    @rule(uid=uids)
+    def hold(self, uid: str) -> None:
+        if self.lanes.get(uid) in QUEUED and not self.queue.get(uid).hold:
+            self.follow([self.queue.hold(uid, Hold("alice", self.now))])
+
+    @rule(uid=uids)
+    def release(self, uid: str) -> None:
+        if uid in self.lanes and uid not in self.binding and self.queue.get(uid).hold:
+            self.follow([self.queue.release(uid, self.now, "alice")])
+            assert self.lanes[uid] in (Lane.ACTIVE, Lane.GATED)
+
+    @rule(uid=uids)
+    def move_and_undo(self, uid: str) -> None:
+        if self.lanes.get(uid) is Lane.ACTIVE:
+            before, rank = list(self.queue.uids(Lane.ACTIVE)), self.queue.get(uid).rank
+            self.follow([self.queue.move(uid, 1, "alice", self.now)])
+            self.follow([self.queue.move_back(uid, rank, "", "alice", self.now)])
+            assert list(self.queue.uids(Lane.ACTIVE)) == before
 
     @invariant()
     def is_sound(self) -> None:

@@ -75,10 +75,23 @@ class NodeInfo:
         return other
 
 
+@dataclass(frozen=True, slots=True)
+class Hold:
+    """An operator keeps the pod from being tried: who, since when, why."""
+
+    by: str
+    since: float
+    reason: str = ""
+
+    @property
+    def said(self) -> str:
+        return f"held by {self.by}" + (f": {self.reason}" if self.reason else "")
+
+
 @dataclass(slots=True, eq=False)
 class QueuedPodInfo:
     """A pod on its way. timestamp: when it entered its present place; rank: its place among pods of one priority
-    (it starts as the timestamp of its first arrival; a move sets it)."""
+    (it starts as the timestamp of its first arrival; a move sets it); hold: None for a pod that nobody holds."""
 
     pod: Pod
     timestamp: float
@@ -94,6 +107,7 @@ class QueuedPodInfo:
     moved_by: str = ""
     retry_at: float | None = None
     cycle: int = 0
+    hold: Hold | None = None
 
     @property
     def uid(self) -> str:

@@ -15,17 +15,15 @@ from dataclasses import dataclass, replace
 
 from schedviz.kube.objects import KubeObject, Pod
 from schedviz.scheduler.framework.cluster_event import ClusterEvent, Happening
-from schedviz.scheduler.framework.node_info import QueueConfig, QueuedPodInfo
+from schedviz.scheduler.framework.node_info import Hold, QueueConfig, QueuedPodInfo
 from schedviz.scheduler.framework.status import Status
 from schedviz.scheduler.framework.steps import Lane, Move, PodRef
 from schedviz.scheduler.queue import lanes
-from schedviz.scheduler.queue.active_queue import ActiveQueue, QueueKey
-from schedviz.scheduler.queue.backoff_queue import BackoffQueue
+from schedviz.scheduler.queue.active_queue import QueueKey
 from schedviz.scheduler.queue.hints import Hints, Registrations
 from schedviz.scheduler.queue.in_flight import InFlight
-from schedviz.scheduler.queue.lanes import QUEUED
 from schedviz.scheduler.queue.nominator import Nominator
-from schedviz.scheduler.queue.waiting_pods import WaitingPods
+from schedviz.scheduler.queue.places import Places
 
 FLUSH_LEFTOVERS_SECONDS = 30.0
 RANK_STEP = 1e-5
@@ -58,16 +56,7 @@ class SchedulingQueue:
         self._hints = Hints(registrations)
         self._config = config
         self._pods: dict[str, QueuedPodInfo] = {}
-        self._where: dict[str, Lane] = {}
-        self._active = ActiveQueue(queue_key)
-        self._backoff = BackoffQueue(
-            queue_key,
-            initial_seconds=config.initial_backoff_seconds,
-            max_seconds=config.max_backoff_seconds,
-        )
-        self._unschedulable = WaitingPods()
-        self._gated = WaitingPods()
-        self._scheduling: dict[str, None] = {}
+        self._places = Places(queue_key, config)
         self._in_flight = InFlight()
         self._next_leftovers: float | None = None
         self._last_rank = 0.0
@@ -78,7 +67,7 @@ class SchedulingQueue:
     # ---- reading ---------------------------------------------------------------------------------------------------
 
     def lane(self, uid: str) -> Lane | None:
-        return self._where.get(uid)
+        return self._places.lane(uid)
 
     def get(self, uid: str) -> QueuedPodInfo | None:
         return self._pods.get(uid)
@@ -88,31 +77,18 @@ class SchedulingQueue:
 
     def uids(self, lane: Lane) -> Iterator[str]:
         """In the order of the lane; active: the next one first."""
-        places: dict[Lane, Iterable[str]] = {
-            Lane.ACTIVE: self._active,
-            Lane.BACKOFF: self._backoff,
-            Lane.UNSCHEDULABLE: self._unschedulable,
-            Lane.GATED: self._gated,
-            Lane.SCHEDULING: self._scheduling,
-        }
-        return iter(places[lane])
+        return self._places.uids(lane)
 
     def counts(self) -> dict[Lane, int]:
-        return {
-            Lane.GATED: len(self._gated),
-            Lane.UNSCHEDULABLE: len(self._unschedulable),
-            Lane.BACKOFF: len(self._backoff),
-            Lane.ACTIVE: len(self._active),
-            Lane.SCHEDULING: len(self._scheduling),
-        }
+        return self._places.counts()
 
     def position(self, uid: str) -> tuple[int, int]:
         """(place among the active pods of its priority, from 1; how many they are)."""
-        return self._active.position(self._pods[uid])
+        return self._places.active.position(self._pods[uid])
 
     def next_due(self) -> float | None:
         """When `flush` next has something to do."""
-        due = [self._backoff.next_due(), self._next_leftovers]
+        due = [self._places.backoff.next_due(), self._next_leftovers]
         return min((moment for moment in due if moment is not None), default=None)
 
     # ---- the world -------------------------------------------------------------------------------------------------
@@ -125,17 +101,17 @@ class SchedulingQueue:
         queued.pod = pod
         self._pods[pod.uid] = queued
         self.nominator.add(pod)
-        return [self._admit(queued, Lane.ACTIVE, _Why(now, "PodAdd"))]
+        return [self._move_gently(queued, _Why(now, "PodAdd"))]
 
     def update(self, pod: Pod, now: float, events: Iterable[ClusterEvent] = ()) -> list[Move]:
         """The pod changed. `events`: what in it changed; a waiting pod moves only if that may help it."""
         queued = self._pods[pod.uid]
-        where = self._where[pod.uid]
+        where = self._places.lane(pod.uid)
         self.nominator.update(queued.pod, pod)
         if where is Lane.ACTIVE:  # its place may depend on what changed
-            self._active.remove(queued)
+            self._places.active.remove(queued)
             queued.pod = pod
-            self._active.add(queued)
+            self._places.active.add(queued)
             return []
         before, queued.pod = queued.pod, pod
         if where is Lane.GATED and pod.scheduling_gates != before.scheduling_gates:
@@ -162,7 +138,7 @@ class SchedulingQueue:
         queued = self._pods.get(uid)
         if queued is None:
             return []
-        source = self._leave(queued)
+        source = self._places.take(queued)
         lanes.check(queued.pod, source, target)
         self._in_flight.end(uid)
         self.nominator.delete(uid)
@@ -177,20 +153,21 @@ class SchedulingQueue:
         *,
         old: KubeObject | None = None,
         new: KubeObject | None = None,
+        apart_from: str = "",
     ) -> list[Move]:
         """Wake the waiting pods that this event may help; pods in flight hear of it when they come back. old, new: what
-        the event happened to, as a hint wants to see it."""
+        the event happened to, as a hint wants to see it; apart_from: uid of a pod that stays where it is."""
         happened = Happening(event, detail, old, new)
         self._in_flight.note(happened)
         plugins = self._hints.plugins_for(event)
         if not plugins:
             return []
         moves = []
-        for queued in self._gated.of(plugins):
+        for queued in self._places.gated.of(plugins):
             if self._hints.helped(queued.pod, {queued.gating_plugin}, happened):
                 moves += self._ungate(queued, _Why(now, event.label, detail))
-        for queued in self._unschedulable.of(plugins):
-            if helped := self._helped(queued, happened):
+        for queued in self._places.unschedulable.of(plugins):
+            if queued.uid != apart_from and (helped := self._helped(queued, happened)):
                 why = _Why(now, event.label, f"{detail} ({helped})".lstrip())
                 moves.append(self._wake(queued, helped, why))
         return moves
@@ -201,23 +178,23 @@ class SchedulingQueue:
         """Backoffs that are over; every 30 s the pods that waited 5 minutes for an event."""
         moves = [
             self._move(queued, Lane.ACTIVE, _Why(now, "BackoffComplete"))
-            for queued in self._backoff.completed(now)
+            for queued in self._places.backoff.completed(now)
         ]
         if self._next_leftovers is None or now < self._next_leftovers:
             return moves
         limit = now - self._config.max_in_unschedulable_seconds
-        for queued in self._unschedulable.since(limit):
+        for queued in self._places.unschedulable.since(limit):
             moves.append(self._move_gently(queued, _Why(now, "UnschedulableTimeout")))
-        self._next_leftovers = now + FLUSH_LEFTOVERS_SECONDS if self._unschedulable else None
+        self._next_leftovers = now + FLUSH_LEFTOVERS_SECONDS if self._places.unschedulable else None
         return moves
 
     # ---- the cycle -------------------------------------------------------------------------------------------------
 
     def pop(self, now: float) -> tuple[QueuedPodInfo, Move] | None:
         """The next pod to schedule; with nothing active, the rejected pod whose backoff ends first."""
-        queued, cause = self._active.first(), "Popped"
+        queued, cause = self._places.active.first(), "Popped"
         if queued is None:
-            queued, cause = self._backoff.first_rejected(), "PopFromBackoffQ"
+            queued, cause = self._places.backoff.first_rejected(), "PopFromBackoffQ"
         if queued is None:
             return None
         queued.attempts += 1
@@ -233,7 +210,7 @@ class SchedulingQueue:
     ) -> list[Move]:
         """An attempt ended without a bound pod. Rejected (`unschedulable_plugins` says by whom): wait for an event,
         unless one came meanwhile; an error: backoff. `source` BINDING: the pod had left the queue with `assume`."""
-        is_here = self._pods.get(queued.uid) is queued and queued.uid in self._scheduling
+        is_here = self._pods.get(queued.uid) is queued and queued.uid in self._places.scheduling
         if is_here is not (source is Lane.SCHEDULING):
             return []
         self._pods[queued.uid] = queued
@@ -247,7 +224,7 @@ class SchedulingQueue:
             queued.consecutive_errors_count = 0
         else:
             queued.consecutive_errors_count += 1
-        self._backoff.start(queued)
+        self._places.backoff.start(queued)
         return [self._again(queued, happened, _Why(now, "ScheduleAttemptFailure", source=source))]
 
     def _again(self, queued: QueuedPodInfo, meanwhile: list[Happening], why: _Why) -> Move:
@@ -262,7 +239,7 @@ class SchedulingQueue:
 
     def assume(self, uid: str) -> None:
         """The pod has its node and leaves the lanes; it stays in flight until `done`."""
-        self._leave(self._pods[uid])
+        self._places.take(self._pods[uid])
         self.nominator.delete(uid)
         del self._pods[uid]
 
@@ -272,31 +249,51 @@ class SchedulingQueue:
 
     def preempted(self, uid: str, now: float, failure: str = "") -> list[Move]:
         """The pod's victims have been asked to go. failure: why one was not; then it is tried like after an error."""
-        queued, where = self._pods.get(uid), self._where.get(uid)
+        queued, where = self._pods.get(uid), self._places.lane(uid)
         if queued is None or where not in (Lane.GATED, Lane.UNSCHEDULABLE):
             return []
         if not failure:
             return self._ungate(queued, _Why(now, "PreemptionDone")) if where is Lane.GATED else []
         queued.unschedulable_plugins, queued.message = set(), failure
         queued.consecutive_errors_count += 1
-        self._backoff.start(queued)
+        self._places.backoff.start(queued)
         return [self._move_gently(queued, _Why(now, "PreemptionFailed", failure))]
 
     # ---- operators -------------------------------------------------------------------------------------------------
 
-    def retry(self, uid: str, now: float, by: str) -> Move:
+    def hold(self, uid: str, hold: Hold) -> Move:
+        """Out of all that may be popped, until it is released."""
+        queued = self._pods[uid]
+        queued.hold, queued.retry_at = hold, None
+        return self._move(queued, Lane.GATED, _Why(hold.since, "Command/hold", hold.said))
+
+    def release(self, uid: str, now: float, by: str) -> Move:
+        """PreEnqueue is asked again; if it has nothing against it, the pod is active."""
+        queued = self._pods[uid]
+        queued.hold = None
+        return self._admit(queued, Lane.ACTIVE, _Why(now, "Command/release", by))
+
+    def retry(self, uid: str, now: float, by: str, cause: str = "Command/retry") -> Move:
         """From backoff or unschedulable to active at once."""
-        return self._admit(self._pods[uid], Lane.ACTIVE, _Why(now, "Command/retry", by))
+        return self._admit(self._pods[uid], Lane.ACTIVE, _Why(now, cause, by))
 
     def can_place(self, uid: str) -> bool:
-        return self._active.can_place(self._pods[uid])
+        return self._places.active.can_place(self._pods[uid])
 
     def move(self, uid: str, to: int, by: str, now: float) -> Move:
         """To position `to` (from 1) among the active pods of its priority."""
         queued = self._pods[uid]
-        self.touched.update(other.uid for other in self._active.place(queued, to))
+        self.touched.update(other.uid for other in self._places.active.place(queued, to))
         queued.moved_by = by
         return Move(now, PodRef.of(queued.pod), Lane.ACTIVE, Lane.ACTIVE, "Command/move", by)
+
+    def move_back(self, uid: str, rank: float, moved_by: str, by: str, now: float) -> Move:
+        """Undo a move: the rank that the pod had before, and what was said of it."""
+        queued = self._pods[uid]
+        self._places.active.remove(queued)
+        queued.rank, queued.moved_by = rank, moved_by
+        self._places.active.add(queued)
+        return Move(now, PodRef.of(queued.pod), Lane.ACTIVE, Lane.ACTIVE, "Command/undo", by)
 
     # ---- who hears what --------------------------------------------------------------------------------------------
 
@@ -316,12 +313,16 @@ class SchedulingQueue:
         return self._move_gently(queued, why)
 
     def _move_gently(self, queued: QueuedPodInfo, why: _Why) -> Move:
-        target = Lane.BACKOFF if self._backoff.is_backing_off(queued, why.now) else Lane.ACTIVE
+        target = (
+            Lane.BACKOFF if self._places.backoff.is_backing_off(queued, why.now) else Lane.ACTIVE
+        )
         return self._admit(queued, target, why)
 
     def _admit(self, queued: QueuedPodInfo, target: Lane, why: _Why) -> Move:
-        """To `target`, or to gated when PreEnqueue says so; a pod in backoff has been asked already."""
-        if self._where.get(queued.uid) is not Lane.BACKOFF:
+        """To `target`, or to gated when it is held or PreEnqueue says so; a pod in backoff has been asked already."""
+        if queued.hold:
+            return self._move(queued, Lane.GATED, replace(why, detail=queued.hold.said))
+        if self._places.lane(queued.uid) is not Lane.BACKOFF:
             status = self._pre_enqueue(queued.pod)
             if not status.is_success:
                 queued.gating_plugin, queued.message = status.plugin, status.message
@@ -330,7 +331,9 @@ class SchedulingQueue:
         return self._move(queued, target, why)
 
     def _ungate(self, queued: QueuedPodInfo, why: _Why) -> list[Move]:
-        """Ask again; nothing happens when the answer is the same."""
+        """Ask again; nothing happens when the answer is the same, or when the pod is held."""
+        if queued.hold:
+            return []
         status = self._pre_enqueue(queued.pod)
         if status.plugin == queued.gating_plugin and status.message == queued.message:
             return []
@@ -339,40 +342,17 @@ class SchedulingQueue:
         return [self._move_gently(queued, why)]
 
     def _move(self, queued: QueuedPodInfo, target: Lane, why: _Why) -> Move:
-        source = self._leave(queued) or why.source
+        source = self._places.take(queued) or why.source
         lanes.check(queued.pod, source, target)
         queued.timestamp = why.now
         if target in (Lane.ACTIVE, Lane.SCHEDULING):
             queued.retry_at = None
-        self._where[queued.uid] = target
         if target is Lane.ACTIVE:
-            self._active.add(queued)
             queued.initial_attempt_timestamp = queued.initial_attempt_timestamp or why.now
-        elif target is Lane.BACKOFF:
-            self._backoff.add(queued)
-        elif target is Lane.GATED:
-            self._gated.add(queued, {queued.gating_plugin})
-        elif target is Lane.UNSCHEDULABLE:
-            self._unschedulable.add(queued, queued.unschedulable_plugins | queued.pending_plugins)
-            if self._next_leftovers is None:
-                self._next_leftovers = why.now + FLUSH_LEFTOVERS_SECONDS
-        else:
-            self._scheduling[queued.uid] = None
+        if target is Lane.UNSCHEDULABLE and self._next_leftovers is None:
+            self._next_leftovers = why.now + FLUSH_LEFTOVERS_SECONDS
+        self._places.put(queued, target)
         return Move(why.now, PodRef.of(queued.pod), source, target, why.cause, why.detail)
-
-    def _leave(self, queued: QueuedPodInfo) -> Lane | None:
-        where = self._where.pop(queued.uid, None)
-        if where is Lane.ACTIVE:
-            self._active.remove(queued)
-        elif where is Lane.BACKOFF:
-            self._backoff.remove(queued)
-        elif where is Lane.GATED:
-            self._gated.remove(queued)
-        elif where is Lane.UNSCHEDULABLE:
-            self._unschedulable.remove(queued)
-        elif where is Lane.SCHEDULING:
-            del self._scheduling[queued.uid]
-        return where
 
     def _next_rank(self, now: float) -> float:
         self._last_rank = max(now, self._last_rank + RANK_STEP)
@@ -380,16 +360,9 @@ class SchedulingQueue:
 
     def check_invariants(self) -> None:
         """Raises AssertionError when a pod is lost, in two places, or out of order."""
-        assert self._where.keys() == self._pods.keys(), "a pod has no lane"
-        for lane in (*QUEUED, Lane.SCHEDULING):
-            here = list(self.uids(lane))
-            assert len(here) == len(set(here)), f"a pod is twice in {lane}"
-            assert set(here) == {uid for uid, where in self._where.items() if where is lane}
-        for place in (self._active, self._backoff, self._gated, self._unschedulable):
-            place.check_invariants()
-        assert set(self._scheduling) <= set(self._in_flight)
-        assert self._next_leftovers is not None or not self._unschedulable
-        assert all(self._pods[uid].gating_plugin for uid in self._gated)
+        self._places.check_invariants(self._pods)
+        assert set(self._places.scheduling) <= set(self._in_flight)
+        assert self._next_leftovers is not None or not self._places.unschedulable
         self.nominator.check_invariants()
         nominated = {uid for pods in self.nominator.by_node.values() for uid in pods}
         assert nominated <= self._pods.keys(), "a pod that does not wait is nominated"
