@@ -12,7 +12,7 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Any
 
-from schedviz.kube import pod_spec
+from schedviz.kube import forms, pod_spec
 from schedviz.kube.matching import NodeSelector, SelectorError, Taint, Toleration
 from schedviz.kube.pod_resources import Requests, amounts
 from schedviz.kube.pod_spec import (
@@ -50,7 +50,8 @@ class MalformedObject(ValueError):
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class KubeObject:
-    """What every object has. `key` is "namespace/name", or "name" for cluster-scoped kinds."""
+    """What every object has. `key` is "namespace/name", or "name" for cluster-scoped kinds. wire: the object's JSON as
+    the API server wrote it, kept where extenders are sent it."""
 
     kind: str
     namespace: str
@@ -62,6 +63,7 @@ class KubeObject:
     annotations: dict[str, str]
     creation_timestamp: float
     deletion_timestamp: float | None
+    wire: bytes = b""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +140,7 @@ def parse(kind: str, raw: Any) -> KubeObject:
     """The object as data. Raises MalformedObject naming the field and what would be right."""
     field = "metadata"
     try:
+        forms.check(kind, raw)
         meta = _meta(kind, raw)
         if kind == "Pod":
             sections = _POD_SECTIONS

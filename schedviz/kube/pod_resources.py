@@ -13,6 +13,8 @@ from typing import Any
 from schedviz.kube import quantity
 
 Requests = dict[str, int]
+MOST = 2**55
+"""Where amounts end (32 PiB, as bytes): no node has more, and scores of their sums stay within int64."""
 # What scoring counts for a container that names no request (schedutil.DefaultMilliCPURequest, DefaultMemoryRequest).
 NON_ZERO: Requests = {"cpu": 100, "memory": 200 * 1024 * 1024}
 
@@ -20,7 +22,8 @@ NON_ZERO: Requests = {"cpu": 100, "memory": 200 * 1024 * 1024}
 def amount(resource: str, text: Any) -> int:
     """One quantity in the resource's unit. Raises QuantityError naming the resource."""
     try:
-        return quantity.milli_value(text) if resource == "cpu" else quantity.value(text)
+        found = quantity.milli_value(text) if resource == "cpu" else quantity.value(text)
+        return min(found, MOST)
     except quantity.QuantityError as error:
         raise quantity.QuantityError(f"{resource}: {error}") from None
 

@@ -62,7 +62,7 @@ def test_match_label_keys_become_requirements():
     [
         pytest.param(
             {"containers": [make.container(requests={"cpu": "lots"})]},
-            "spec.containers[0].resources",
+            "spec.containers[0].resources.requests[cpu]",
             id="a quantity",
         ),
         pytest.param(

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from schedviz.kube.matching import Taint
 from schedviz.kube.objects import Node
+from schedviz.kube.pod_resources import MOST
 from schedviz.kube.pod_spec import normalized_image
 from schedviz.scheduler.framework.listers import Listers
 from schedviz.scheduler.framework.node_info import NodeInfo
@@ -214,7 +215,9 @@ class Snapshot:
             n = len(self.infos)
             columns = (
                 np.fromiter((i.allocatable.get(resource, 0) for i in self.infos), np.int64, n),
-                np.fromiter((i.requested.get(resource, 0) for i in self.infos), np.int64, n),
+                np.fromiter(
+                    (min(i.requested.get(resource, 0), MOST) for i in self.infos), np.int64, n
+                ),
             )
             self._resources[resource] = columns
         return columns
@@ -251,10 +254,10 @@ class Snapshot:
 
     def _set_pods(self, row: int, before: NodeInfo | None, info: NodeInfo) -> None:
         self.n_pods[row] = len(info.pods)
-        self.non_zero_milli_cpu[row] = info.non_zero_milli_cpu
-        self.non_zero_memory[row] = info.non_zero_memory
+        self.non_zero_milli_cpu[row] = min(info.non_zero_milli_cpu, MOST)
+        self.non_zero_memory[row] = min(info.non_zero_memory, MOST)
         for resource, (_, requested) in self._resources.items():
-            requested[row] = info.requested.get(resource, 0)
+            requested[row] = min(info.requested.get(resource, 0), MOST)
         if before is not None and self._pod_index is not None:
             self._pod_index.change(row, before.pods, info.pods)
         old = before.used_ports.keys() if before else set()
