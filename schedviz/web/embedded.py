@@ -22,6 +22,7 @@ import yaml
 
 PROBE_SECONDS = 1.0
 SOCKET_PATH_LIMIT = 100  # the kernel's is 104 to 108 bytes
+SCENARIO = "steady"
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
@@ -171,16 +172,22 @@ def http_answers(url: str) -> bool:
 
 
 def make_sandbox(server: str, token_path: Path, name: str, scenario: str) -> Path:
-    """Ask the sandbox server for a sandbox, unless there is one of this name: the path of its kubeconfig."""
+    """Ask the sandbox server for a sandbox, unless there is one of this name: the path of its kubeconfig. `scenario`: how
+    a new one begins; one that is there must have begun so. "": the usual one, or whatever it began with."""
     headers = {
         "Authorization": f"Bearer {token_path.read_text().strip()}",
         "Content-Type": "application/json",
     }
-    body = json.dumps({"scenario": scenario})
+    body = json.dumps({"scenario": scenario or SCENARIO})
     status, answer = _request("PUT", f"{server}/sandboxes/{name}", body, headers, seconds=30)
     if status not in (200, 201):
         message = answer.get("message") or f"HTTP {status}"
         raise CannotStart(f"the sandbox server will not make sandbox {name!r}: {message}")
+    if scenario and answer.get("scenario") != scenario:
+        raise CannotStart(
+            f"the sandbox in {token_path.parent} began with scenario {answer.get('scenario')!r} and goes on with it: "
+            f"leave --scenario out, or choose another folder with --data for {scenario!r}"
+        )
     return token_path.parent / f"{name}.kubeconfig"
 
 

@@ -29,7 +29,8 @@ class Pages(http.server.BaseHTTPRequestHandler):
         self.send_response(201 if is_admin and is_known else 400 if is_admin else 401)
         self.send_header("Content-Type", "application/json")
         self.end_headers()
-        self.wfile.write(json.dumps({"message": f"no scenario {body['scenario']}"}).encode())
+        said = {"message": f"no scenario {body['scenario']}", "scenario": self.server.began_with}
+        self.wfile.write(json.dumps(said).encode())
 
     def log_message(self, *_):
         pass
@@ -38,9 +39,11 @@ class Pages(http.server.BaseHTTPRequestHandler):
 @pytest.fixture
 def server():
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Pages) as server:
+        server.began_with = "steady"
         thread = threading.Thread(target=server.serve_forever)
         thread.start()
-        yield f"http://127.0.0.1:{server.server_address[1]}"
+        server.url = f"http://127.0.0.1:{server.server_address[1]}"
+        yield server
         server.shutdown()
         thread.join()
 
@@ -129,22 +132,33 @@ def test_bundled_valkey_answers(tmp_path):
 
 
 def test_http_answers_only_when_all_is_well(server):
-    assert embedded.http_answers(f"{server}/healthz")
-    assert not embedded.http_answers(f"{server}/elsewhere")
+    assert embedded.http_answers(f"{server.url}/healthz")
+    assert not embedded.http_answers(f"{server.url}/elsewhere")
     assert not embedded.http_answers(f"http://127.0.0.1:{embedded.free_port()}/healthz")
 
 
 def test_sandbox_is_made_with_the_admin_token(server, tmp_path):
     token = tmp_path / "admin.token"
     token.write_text("sesame\n")
-    assert embedded.make_sandbox(server, token, "demo", "steady") == tmp_path / "demo.kubeconfig"
+    assert (
+        embedded.make_sandbox(server.url, token, "demo", "steady") == tmp_path / "demo.kubeconfig"
+    )
+
+
+def test_a_sandbox_that_is_there_keeps_its_scenario(server, tmp_path):
+    token = tmp_path / "admin.token"
+    token.write_text("sesame")
+    server.began_with = "ceph"
+    assert embedded.make_sandbox(server.url, token, "demo", "")
+    with pytest.raises(CannotStart, match=r"began with scenario 'ceph'.*--data for 'steady'"):
+        embedded.make_sandbox(server.url, token, "demo", wanted)
 
 
 def test_unknown_scenario_is_said(server, tmp_path):
     token = tmp_path / "admin.token"
     token.write_text("sesame")
     with pytest.raises(CannotStart, match="will not make sandbox 'demo': no scenario nix"):
-        embedded.make_sandbox(server, token, "demo", "nix")
+        embedded.make_sandbox(server.url, token, "demo", "nix")
 
 
 KUBECONFIG = """

@@ -136,7 +136,7 @@ class Command(BaseCommand):
         parser.add_argument(
             "--config", default="", help="KubeSchedulerConfiguration to run; see check_config"
         )
-        parser.add_argument("--scenario", default="steady", help="a new sandbox's beginning")
+        parser.add_argument("--scenario", default="", help="a new sandbox's beginning; steady")
         parser.add_argument("--data", help="folder of everything that is kept; var")
         parser.add_argument("--no-browser", action="store_true", help="open no browser")
 
