@@ -172,8 +172,10 @@ def http_answers(url: str) -> bool:
 
 
 def make_sandbox(server: str, token_path: Path, name: str, scenario: str) -> Path:
-    """Ask the sandbox server for a sandbox, unless there is one of this name: the path of its kubeconfig. `scenario`: how
-    a new one begins; one that is there must have begun so. "": the usual one, or whatever it began with."""
+    """Ask the sandbox server for a sandbox, unless there is one of this name: the path of its kubeconfig.
+
+    `scenario`: how a new one begins; one that is there must have begun so. "": the usual one, or what it began with.
+    """
     headers = {
         "Authorization": f"Bearer {token_path.read_text().strip()}",
         "Content-Type": "application/json",

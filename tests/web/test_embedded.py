@@ -151,7 +151,7 @@ def test_a_sandbox_that_is_there_keeps_its_scenario(server, tmp_path):
     server.began_with = "ceph"
     assert embedded.make_sandbox(server.url, token, "demo", "")
     with pytest.raises(CannotStart, match=r"began with scenario 'ceph'.*--data for 'steady'"):
-        embedded.make_sandbox(server.url, token, "demo", wanted)
+        embedded.make_sandbox(server.url, token, "demo", "steady")
 
 
 def test_unknown_scenario_is_said(server, tmp_path):
