@@ -29,6 +29,17 @@ class CheckedConfig:
     profiles: dict[str, Framework]
 
     @property
+    def warning(self) -> str:
+        """What the file says in vain, as kube-scheduler reads it; "" for nothing."""
+        line = self.config.dropped_line
+        if line is None:
+            return ""
+        return (
+            f"{self.name}:{line}: a second document begins here, and only the first is read, as kube-scheduler does: "
+            "several profiles are written as a list below `profiles`"
+        )
+
+    @property
     def queue(self) -> QueueConfig:
         return QueueConfig(
             initial_backoff_seconds=self.config.initial_backoff_seconds,

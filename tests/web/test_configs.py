@@ -46,6 +46,12 @@ def run(*args, **options) -> tuple[str, str]:
 # ---- check_config ------------------------------------------------------------------------------------------------
 
 
+def test_a_second_document_is_told_and_not_read(written):
+    out, err = run("check_config", written(PACKER + "---\nkind: Nonsense\n"))
+    assert out == run("check_config", written(PACKER, "alone.yaml"))[0]
+    assert "a second document begins here" in err
+
+
 def test_a_good_file_is_printed_with_every_default(written):
     out, err = run("check_config", written(PACKER))
     found = yaml.safe_load(out)

@@ -2,8 +2,8 @@
 
 Called by `load`; `json_text` is its sibling for files that begin with "{". Hands a Document to `decoding`. Mirrors
 sigs.k8s.io/yaml (go-yaml v2) where it differs from PyYAML: `y` and `on` are true, 1:30 and dates are text. It makes
-JSON of the file, with the keys in order, so complaints come in that order. A second document in the file is refused
-here, where kube-scheduler drops it without a word.
+JSON of the file, with the keys in order, so complaints come in that order. Of several documents in the file the first
+is read, as kube-scheduler does; where the second begins is told on.
 """
 
 from __future__ import annotations
@@ -89,6 +89,8 @@ class Document:
     duplicates: list[Duplicate] = field(default_factory=list)
     is_json: bool = False
     text: str = ""
+    dropped_line: int | None = None
+    """Where a second document begins, which nobody reads."""
 
 
 def unreadable(message: str, line: int, mend: str = "") -> ConfigError:
@@ -100,10 +102,8 @@ def read_yaml(text: str) -> Document:
         raise unreadable(f"yaml: the file has more than {LARGEST} characters", 1)
     try:
         loader = yaml.SafeLoader(text)
-        nodes: list[yaml.Node] = []
-        while loader.check_node():
-            node = loader.get_node()
-            nodes += [node] if node is not None else []
+        node = loader.get_node() if loader.check_node() else None
+        dropped_line = _second_document(loader)
     except yaml.MarkedYAMLError as error:
         raise _syntax_error(error) from error
     except yaml.reader.ReaderError as error:
@@ -113,22 +113,21 @@ def read_yaml(text: str) -> Document:
         raise unreadable(f"yaml: {' '.join(str(error).split())}", 1) from error
     except (RecursionError, ValueError) as error:
         raise unreadable("yaml: the file cannot be read: it is nested too deeply", 1) from error
-    while nodes and _is_empty(nodes[-1]):
-        nodes.pop()
-    if len(nodes) > 1:
-        line = nodes[1].start_mark.line + 1
-        raise unreadable(
-            "yaml: the file has more than one document; kube-scheduler would read the first and drop the rest",
-            line,
-            "keep one document: several profiles are written as a list below `profiles`",
-        )
-    document = _YamlTree(loader).document(nodes[0] if nodes else None)
-    document.text = text
+    document = _YamlTree(loader).document(node)
+    document.text, document.dropped_line = text, dropped_line
     return document
 
 
-def _is_empty(node: yaml.Node) -> bool:
-    return isinstance(node, yaml.ScalarNode) and node.value in ("", "~", "null")
+def _second_document(loader: yaml.SafeLoader) -> int | None:
+    """The line of the next document that says something, or of what is no YAML any more; None at the end."""
+    try:
+        while loader.check_node():
+            node = loader.get_node()
+            if not isinstance(node, yaml.ScalarNode) or node.value not in ("", "~", "null"):
+                return int(node.start_mark.line) + 1
+    except yaml.MarkedYAMLError as error:
+        return int(error.problem_mark.line) + 1 if error.problem_mark else 1
+    return None
 
 
 def _syntax_error(error: yaml.MarkedYAMLError) -> ConfigError:

@@ -36,6 +36,8 @@ class SchedulerConfig:
     extenders: tuple[ExtenderConfig, ...] = ()
     written: Mapping[str, Any] = field(default_factory=dict)
     lines: Lines = field(default_factory=Lines)
+    dropped_line: int | None = None
+    """Where a second document begins in the file: it is not read."""
 
     @property
     def initial_backoff_seconds(self) -> float:
@@ -98,6 +100,7 @@ def _checked(document: Document, features: Set[str]) -> SchedulerConfig:
         tuple(ExtenderConfig.read(one) for one in full.get("extenders") or ()),
         written,
         document.lines,
+        document.dropped_line,
     )
 
 

@@ -51,6 +51,20 @@ def test_yaml(text, value):
     assert plain(read_yaml(text).root) == value
 
 
+@pytest.mark.parametrize(
+    ("text", "value", "line"),
+    [
+        pytest.param("a: 1\n---\nb: 2", {"a": 1}, 3, id="the first of two"),
+        pytest.param("---\n---\na: 1", None, 3, id="also when it is empty"),
+        pytest.param("a: 1\n---\n\tb: [", {"a": 1}, 3, id="whatever follows"),
+        pytest.param("a: 1\n---\n", {"a": 1}, None, id="nothing follows"),
+    ],
+)
+def test_of_several_documents_the_first_is_read_and_the_next_is_told(text, value, line):
+    document = read_yaml(text)
+    assert (plain(document.root), document.dropped_line) == (value, line)
+
+
 BOMB = "a: &a [x,x,x,x,x,x,x,x,x]\n" + "".join(
     f"{b}: &{b} [{','.join([f'*{a}'] * 9)}]\n" for a, b in zip("abcdef", "bcdefg", strict=True)
 )
@@ -81,10 +95,8 @@ BOMB = "a: &a [x,x,x,x,x,x,x,x,x]\n" + "".join(
             2,
             id="a list left open",
         ),
-        pytest.param("a: 1\n---\nb: 2", "more than one document", 3, id="two documents"),
         pytest.param("a: &x [*x]", "contains itself", 1, id="an anchor inside of itself"),
         pytest.param(BOMB, "excessive aliasing", None, id="aliases of aliases"),
-        pytest.param("---\n---\na: 1", "more than one document", 3, id="an empty document before"),
         pytest.param("a: .inf", "unsupported value", 1, id="infinity"),
         pytest.param("a: \x01", "control characters are not allowed", 1, id="a control character"),
         pytest.param("[" * 1000, "nested too deeply", 1, id="very deep"),

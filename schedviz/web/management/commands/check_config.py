@@ -34,5 +34,7 @@ class Command(BaseCommand):
             self.stderr.write(configs.complaint(name, error))
             sys.exit(1)
         self.stdout.write(found.config.effective(), ending="")
+        if found.warning:
+            self.stderr.write(found.warning)
         if found.config.extenders:
             self.stderr.write(configs.CALLED_LATER)
