@@ -7,6 +7,7 @@ SCHEDVIZ_ALLOWED_HOSTS, SCHEDVIZ_HTTPS, SCHEDVIZ_TRUST_PROXY, SCHEDVIZ_DEBUG, SC
 
 from __future__ import annotations
 
+import datetime
 import os
 from pathlib import Path
 from urllib.parse import quote
@@ -41,8 +42,9 @@ SECURE_REDIRECT_EXEMPT = ["^healthz$"]
 SECURE_HSTS_SECONDS = 31536000 if HTTPS else 0
 SILENCED_SYSTEM_CHECKS = [
     "security.W005",
-    "security.W021",
-]  # HSTS for other hosts is not ours to say
+    "security.W021",  # HSTS for other hosts is not ours to say
+    "axes.W001",  # tries are counted a web process: see AXES_HANDLER
+]
 SECURE_PROXY_SSL_HEADER = (
     ("HTTP_X_FORWARDED_PROTO", "https") if flag("SCHEDVIZ_TRUST_PROXY") else None
 )
@@ -67,6 +69,17 @@ CONTENT_SECURITY_POLICY = {
 LOGIN_URL = "login"
 LOGIN_REDIRECT_URL = "home"
 LOGOUT_REDIRECT_URL = "login"
+MODEL_BACKEND = "django.contrib.auth.backends.ModelBackend"
+AUTHENTICATION_BACKENDS = ["axes.backends.AxesStandaloneBackend", MODEL_BACKEND]
+# Ten wrong passwords for one name from one address, and no password is tried for it from there for ten minutes. Kept in
+# the web process's memory: an attack fills no table.
+AXES_HANDLER = "axes.handlers.cache.AxesCacheHandler"
+AXES_FAILURE_LIMIT = 10
+AXES_COOLOFF_TIME = datetime.timedelta(minutes=10)
+AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
+AXES_RESET_ON_SUCCESS = True
+AXES_LOCKOUT_TEMPLATE = "registration/locked.html"
+AXES_VERBOSE = False
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": f"django.contrib.auth.password_validation.{name}"}
     for name in (
@@ -89,6 +102,7 @@ INSTALLED_APPS = [
     "django_htmx",
     "csp",
     "channels",
+    "axes",
     "schedviz.web",
 ]
 MIDDLEWARE = [
@@ -105,6 +119,7 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
+    "axes.middleware.AxesMiddleware",
 ]
 ROOT_URLCONF = "schedviz.urls"
 ASGI_APPLICATION = "schedviz.asgi.application"

@@ -45,7 +45,7 @@ class DemoLoginMiddleware:
         if wanted and not request.user.is_authenticated and from_this_machine(request):
             user = get_user_model().objects.filter(username=DEMO_OPERATOR, is_active=True).first()
             if user is not None:
-                login(request, user, backend=settings.AUTHENTICATION_BACKENDS[0])
+                login(request, user, backend=settings.MODEL_BACKEND)
         return self.get_response(request)
 
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pytest
 from django.contrib.auth.models import User
+from django.core.cache import cache
 
 from schedviz.web import auth
 from schedviz.web.models import OneTimePassword
+from tests.web import people
 
 pytestmark = pytest.mark.django_db
 CHOOSE = "/accounts/password/"
@@ -64,3 +66,21 @@ def test_the_demo_operator_has_no_password():
     assert not user.has_usable_password()
     assert [group.name for group in user.groups.all()] == ["operator"]
     assert auth.demo_operator() == user
+
+
+def test_guessing_passwords_ends_after_ten(client, settings):
+    cache.clear()
+    people.olga()
+    people.victor()
+
+    def try_in(name, password):
+        answer = client.post("/accounts/login/", {"username": name, "password": password})
+        return answer.status_code
+
+    tries = [try_in("olga", f"guess {n}") for n in range(settings.AXES_FAILURE_LIMIT)]
+    assert tries == [200] * 9 + [429]
+    answer = client.post("/accounts/login/", {"username": "olga", "password": "correct horse"})
+    assert answer.status_code == 429
+    assert b"Too many wrong passwords" in answer.content
+    assert try_in("victor", "correct horse") == 302, "others are let in"
+    cache.clear()
