@@ -30,7 +30,10 @@ from schedviz.scheduler.framework.steps import (
 VERSION = 1
 ZSTD_LEVEL = 1
 DERIVED = -1
-_DTYPES = (np.int8, np.int16, np.int32, np.int64)
+_DTYPES = tuple(
+    (int(np.iinfo(kind).min), int(np.iinfo(kind).max), np.dtype(kind))
+    for kind in (np.int8, np.int16, np.int32, np.int64)
+)
 _HEAD = (
     "number",
     "attempt",
@@ -136,6 +139,7 @@ class _Columns:
     def __init__(self) -> None:
         self._parts: list[bytes] = []
         self._layout: list[tuple[str, int] | tuple[str, int, int]] = []
+        self._constants: dict[tuple[int, int], int] = {}
 
     def pack(self, record: CycleRecord) -> bytes:
         header = {
@@ -152,23 +156,33 @@ class _Columns:
         return None if array is None else self._add(array)
 
     def _unless(self, array: NDArray[Any] | None, derived: NDArray[Any] | None) -> int | None:
-        if array is not None and derived is not None and np.array_equal(array, derived):
+        if array is not None and _same(array, derived):
             return DERIVED
         return self._maybe(array)
 
     def _add(self, array: NDArray[Any]) -> int:
         low, high = (int(array.min()), int(array.max())) if len(array) else (0, 0)
-        dtype = _smallest(low, high)
         if low == high:
-            self._layout.append((dtype.str, len(array), low))
-        else:
-            self._parts.append(array.astype(dtype).tobytes())
-            self._layout.append((dtype.str, len(array)))
+            return self._constant(len(array), low)
+        dtype = _smallest(low, high)
+        self._parts.append(array.astype(dtype).tobytes())
+        self._layout.append((dtype.str, len(array)))
         return len(self._layout) - 1
+
+    def _constant(self, length: int, value: int) -> int:
+        """A column of one value is written once, however many steps have it."""
+        key = (length, value)
+        if key not in self._constants:
+            self._constants[key] = len(self._layout)
+            self._layout.append((_smallest(value, value).str, length, value))
+        return self._constants[key]
 
     def _step(self, step: Step, record: CycleRecord) -> dict[str, Any] | None:
         if step.nodes is not None:
             nodes = step.nodes
+            if len(nodes.table) == 1 and not nodes.codes.any():  # nobody was refused
+                none = self._constant(len(nodes), 0)
+                return {"codes": none, "ids": none, "table": nodes.table}
             return {
                 "codes": self._add(nodes.codes),
                 "ids": self._add(nodes.reason_ids),
@@ -176,12 +190,13 @@ class _Columns:
             }
         if step.scores is not None:
             scores = step.scores
-            same = record.feasible is not None and np.array_equal(scores.rows, record.feasible)
-            plain = np.array_equal(scores.raw, scores.normalized)
+            raw = self._add(scores.raw)
             return {
-                "rows": None if same else self._add(scores.rows),
-                "raw": self._add(scores.raw),
-                "normalized": None if plain else self._add(scores.normalized),
+                "rows": None if _same(scores.rows, record.feasible) else self._add(scores.rows),
+                "raw": raw,
+                "normalized": None
+                if _same(scores.raw, scores.normalized)
+                else self._add(scores.normalized),
                 "weight": scores.weight,
             }
         if step.preemption is not None:
@@ -192,11 +207,14 @@ class _Columns:
 
 
 def _smallest(low: int, high: int) -> np.dtype[Any]:
-    for dtype in _DTYPES:
-        limits = np.iinfo(dtype)
-        if limits.min <= low and high <= limits.max:
-            return np.dtype(dtype)
+    for least, most, dtype in _DTYPES:
+        if least <= low and high <= most:
+            return dtype
     raise ValueError("a column beyond int64")
+
+
+def _same(one: NDArray[Any], other: NDArray[Any] | None) -> bool:
+    return other is not None and (one is other or np.array_equal(one, other))
 
 
 def _passed(record: CycleRecord) -> NDArray[Any] | None:
