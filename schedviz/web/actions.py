@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING, Any, cast
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.db import transaction
 
+from schedviz.scheduler.commands import waiting
 from schedviz.scheduler.config import ConfigError
 from schedviz.web import permissions
 from schedviz.web.models import Audit, Cluster, Command, Lease, PodState, Session
 from schedviz.web.tables import clean
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from django.contrib.auth.models import User
 
@@ -131,17 +132,63 @@ def cluster_add(
     return cluster
 
 
-def pod_retry(by: Person, session: Session, uid: str, *, key: str) -> Command:
-    """Asks the session to try this pod now. The same `key` again gives the same command."""
-    with _asked(by, "pod.retry", session, _pod_name(session, uid)) as name:
-        return _pod_command(by, session, "retry", {"uid": uid, "pod": name}, key=key)
+def pod_retry(by: Person, session: Session, uid: str, *, to: str = "", key: str) -> Command:
+    """Asks the session to try this pod now; `to` "top": before all others of its priority. The same `key` again gives
+    the same command."""
+    more = {"to": to} if to else {}
+    return _ask_of_pod(by, session, "retry", uid, key, lambda: more)
 
 
 def pod_move(by: Person, session: Session, uid: str, *, to: str | int, key: str) -> Command:
     """Asks the session to move this pod among those of its priority: to "top", "bottom" or a place counted from 1."""
-    with _asked(by, "pod.move", session, _pod_name(session, uid)) as name:
-        args = {"uid": uid, "to": _place(to), "pod": name}
-        return _pod_command(by, session, "move", args, key=key)
+    return _ask_of_pod(by, session, "move", uid, key, lambda: {"to": _place(to)})
+
+
+def pod_hold(by: Person, session: Session, uid: str, *, reason: str = "", key: str) -> Command:
+    """Asks the session not to try this pod until it is released."""
+    reason = reason.strip()[:REASON_LENGTH]
+    return _ask_of_pod(by, session, "hold", uid, key, lambda: {"reason": reason})
+
+
+def pod_release(by: Person, session: Session, uid: str, *, key: str) -> Command:
+    return _ask_of_pod(by, session, "release", uid, key, dict)
+
+
+def pod_allow(by: Person, session: Session, uid: str, *, plugin: str = "", key: str) -> Command:
+    """Asks the session to bind this pod though it waits at Permit; for one plugin, or for all that it waits for."""
+    return _ask_of_pod(by, session, "allow", uid, key, lambda: {"plugin": plugin})
+
+
+def pod_reject(by: Person, session: Session, uid: str, *, reason: str = "", key: str) -> Command:
+    """Asks the session to take a pod that waits at Permit from its node."""
+    reason = reason.strip()[:REASON_LENGTH]
+    return _ask_of_pod(by, session, "reject", uid, key, lambda: {"reason": reason})
+
+
+def move_undo(by: Person, moved: Command, *, key: str) -> Command:
+    """Asks the session to put a moved pod back, which it does as long as the pod was not tried or moved since."""
+
+    def places() -> dict[str, Any]:
+        audit = Audit.objects.filter(command=moved).first()
+        if moved.verb != "move" or not moved.ok or audit is None:
+            raise Refused("only a move that was made can be undone")
+        return {"undoes": moved.pk, "before": audit.before, "after": audit.after}
+
+    uid = str(moved.args.get("uid", ""))
+    return _ask_of_pod(by, moved.session, "undo", uid, key, places)
+
+
+def session_flush(
+    by: Person, session: Session, *, lane: str = "", plugin: str = "", limit: int, key: str
+) -> Command:
+    """Asks the session to try many waiting pods now: those of a lane, or those that this plugin alone refused."""
+    with _asked(by, "session.flush", session, session.name):
+        if bool(lane) is bool(plugin) or (lane and lane not in waiting.RETRIED):
+            raise Refused("say which pods: those in backoff, in unschedulable, or of one plugin")
+        if not 1 <= limit <= waiting.MOST_FLUSHED:
+            raise Refused(f"a limit is a number from 1 to {waiting.MOST_FLUSHED}")
+        which = {"lane": lane} if lane else {"plugin": plugin[:253]}
+        return _command(by, session, "flush", which | {"limit": limit}, key=key)
 
 
 def session_pause(
@@ -180,12 +227,20 @@ def _pod_name(session: Session, uid: str) -> str:
     return f"{pod.namespace}/{pod.name}" if pod else uid[:300]
 
 
-def _pod_command(
-    by: Person, session: Session, verb: str, args: dict[str, Any], *, key: str
+def _ask_of_pod(
+    by: Person,
+    session: Session,
+    verb: str,
+    uid: str,
+    key: str,
+    more: Callable[[], dict[str, Any]],
 ) -> Command:
-    if not PodState.objects.filter(session=session, uid=args["uid"]).exists():
-        raise Refused("this session knows no such pod: it may have been deleted")
-    return _command(by, session, verb, args, key=key)
+    """`more`: the wish's other arguments; may refuse."""
+    with _asked(by, f"pod.{verb}", session, _pod_name(session, uid)) as name:
+        args = {"uid": uid, **more(), "pod": name}
+        if not PodState.objects.filter(session=session, uid=uid).exists():
+            raise Refused("this session knows no such pod: it may have been deleted")
+        return _command(by, session, verb, args, key=key)
 
 
 def _command(by: Person, session: Session, verb: str, args: dict[str, Any], *, key: str) -> Command:

@@ -61,6 +61,12 @@ def explain(session: Session, pod: PodState, now: float | None = None) -> Explan
 
 
 def _gated(session: Session, pod: PodState, now: float) -> str:
+    if pod.hold:
+        why = f": {pod.hold['reason'].rstrip('.')}." if pod.hold["reason"] else "."
+        since = _ago(now - pod.hold["since"])
+        return (
+            f"{pod.hold['by']} holds it since {since}{why} It is tried when somebody releases it."
+        )
     by = ", ".join(pod.plugins) or "a PreEnqueue plugin"
     return f"It is held back by {by}{_because(pod)} It is tried when that changes."
 

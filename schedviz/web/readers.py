@@ -20,6 +20,8 @@ from schedviz.web import records
 from schedviz.web.models import Audit, Command, Cycle, Move, NodeState, PodState, Session
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from django.db.models import Model, QuerySet
 
     from schedviz.scheduler.framework.steps import CycleRecord
@@ -251,6 +253,27 @@ def active_band(session: Session, priority: int, *, limit: int = 1000) -> list[P
     return list(active.order_by("rank", "id")[:limit])
 
 
+def waiting_pods(session: Session, *, lane: str = "", plugin: str = "") -> QuerySet[PodState]:
+    """Those that a flush would wake, the most important first: of a lane, or those that this plugin alone refused."""
+    rows = PodState.objects.filter(session=session, lane=lane)
+    if plugin:
+        lanes = [Lane.BACKOFF, Lane.UNSCHEDULABLE]
+        rows = PodState.objects.filter(session=session, lane__in=lanes, plugins=[plugin])
+    return rows.order_by("-priority", "rank", "id")
+
+
+def waiting_counts(session: Session) -> tuple[dict[str, int], dict[str, int]]:
+    """How many pods wait in backoff and in unschedulable, and how many of both each plugin alone refused."""
+    lanes: dict[str, int] = {Lane.BACKOFF.value: 0, Lane.UNSCHEDULABLE.value: 0}
+    plugins: dict[str, int] = {}
+    rows = PodState.objects.filter(session=session, lane__in=lanes).values_list("lane", "plugins")
+    for lane, refused, n in rows.annotate(n=Count("id")).order_by():
+        lanes[lane] += n
+        if len(refused) == 1:
+            plugins[refused[0]] = plugins.get(refused[0], 0) + n
+    return lanes, dict(sorted(plugins.items()))
+
+
 def pods_per_lane(session: Session) -> dict[str, int]:
     rows = PodState.objects.filter(session=session).values_list("lane").annotate(n=Count("id"))
     return dict(rows.order_by())
@@ -276,14 +299,31 @@ def nodes_page(
 
 def command_result(pk: int) -> Command | None:
     """The command with its session and who asked; `ok` is None as long as it is not answered."""
-    return Command.objects.select_related("session", "created_by").filter(pk=pk).first()
+    rows = Command.objects.select_related("session__cluster", "created_by", "audit")
+    return rows.filter(pk=pk).first()
+
+
+def moves_to_undo(audits: Iterable[Audit]) -> set[int]:
+    """The commands among these whose move still stands: the pod was neither tried nor moved since."""
+    moves = [row for row in audits if row.action == "pod.move" and "rank" in row.after]
+    uids = {row.command.args["uid"] for row in moves if row.command is not None}
+    active = PodState.objects.filter(lane=Lane.ACTIVE, uid__in=uids)
+    ranks: dict[tuple[int | None, str], float]
+    ranks = {(pod.session_id, pod.uid): pod.rank for pod in active}
+    return {
+        row.command.pk
+        for row in moves
+        if row.command is not None
+        and row.before != row.after
+        and ranks.get((row.session_id, row.command.args["uid"])) == row.after["rank"]
+    }
 
 
 def audit_page(
     *, after: str | None = None, limit: int = 50, session: Session | None = None, user: str = ""
 ) -> Page[Audit]:
     """Newest first."""
-    rows = Audit.objects.select_related("session").order_by("-id")
+    rows = Audit.objects.select_related("session", "command").order_by("-id")
     if session is not None:
         rows = rows.filter(session=session)
     if user:

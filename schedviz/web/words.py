@@ -28,8 +28,9 @@ LANES: dict[str, LaneWords] = {
         LaneWords(
             Lane.GATED,
             "Gated",
-            "held by gates",
-            "Pods with scheduling gates. They are not tried until somebody removes the gates.",
+            "by gates or by hand",
+            "Pods with scheduling gates, and pods that an operator holds. They are not tried until the gates are "
+            "removed, or until somebody releases them.",
             "Nothing is held back.",
         ),
         LaneWords(
@@ -134,6 +135,11 @@ CAUSES: dict[str, str] = {
     "AssignedPodDelete": "a pod left a node: room was made",
     "Command/retry": "an operator asked for a retry",
     "Command/move": "an operator moved it",
+    "Command/undo": "an operator undid a move",
+    "Command/flush": "an operator asked for a retry of many",
+    "Command/hold": "an operator holds it",
+    "Command/release": "an operator released it",
+    "Command/allow": "an operator let it go on at Permit",
 }
 WAKING = {
     ("Pod", ActionType.ADD): "a pod turns up on a node",

@@ -120,7 +120,7 @@
     else if (open) open.click();
   };
   const act = (verb) => {
-    const button = $("#do-" + verb);
+    const button = $("#do-" + verb) || (verb === "hold" && $("#do-release"));
     if (button) return button.click();
     const row = document.activeElement.closest && document.activeElement.closest(".row");
     if (row) document.dispatchEvent(new CustomEvent("row-act", { detail: { row, verb } }));
@@ -128,7 +128,7 @@
   const keys = {
     "?": () => $("#help").showModal(), "/": () => $("#filter") && $("#filter").focus(),
     t: toggleTheme, j: () => step(1), k: () => step(-1), h: () => stepLane(-1), l: () => stepLane(1), e: openCycle,
-    r: () => act("retry"), m: () => act("move"),
+    r: () => act("retry"), m: () => act("move"), o: () => act("hold"),
     p: () => $("#prev") && $("#prev").click(), n: () => $("#next") && $("#next").click(),
   };
   let going = 0;

@@ -185,7 +185,7 @@
   const template = document.getElementById("row-tools");
   const tools = template ? template.content.firstElementChild.cloneNode(true) : null;
   const show = (event) => {
-    const row = tools && event.target.closest && event.target.closest(".lane-active .row, .lane-backoff .row, .lane-unschedulable .row");
+    const row = tools && event.target.closest && event.target.closest(".lane-gated .row, .lane-active .row, .lane-backoff .row, .lane-unschedulable .row, .lane-binding .row[data-waits=yes]");
     if (row && tools.parentElement !== row) row.append(tools);
     else if (tools && !row && !tools.contains(document.activeElement)) tools.remove();
   };
@@ -203,7 +203,9 @@
     document.addEventListener("row-act", (event) => {
       const { row, verb } = event.detail;
       const lane = row.closest(".lane").dataset.lane;
-      if (verb === "move" ? lane === "active" : lane === "backoff" || lane === "unschedulable") open(row, verb);
+      const waits = lane === "backoff" || lane === "unschedulable";
+      if (verb === "hold") { if (waits || lane === "active" || lane === "gated") open(row, row.dataset.held ? "release" : "hold"); }
+      else if (waits || (verb === "move" && lane === "active")) open(row, verb);
     });
   }
 })();

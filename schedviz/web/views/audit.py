@@ -21,9 +21,11 @@ if TYPE_CHECKING:
 def audit(request: HttpRequest) -> HttpResponse:
     user = request.GET.get("user", "").strip()[:200]
     after = request.GET.get("after")
+    page = readers.audit_page(after=after, user=user)
     context = {
         "tab": "audit",
-        "page": readers.audit_page(after=after, user=user),
+        "page": page,
+        "undoable": readers.moves_to_undo(page.rows),
         "user_name": user,
     }
     template = "audit/rows.html" if wants_rows(request) else "audit/page.html"

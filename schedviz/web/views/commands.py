@@ -14,7 +14,9 @@ from django.shortcuts import render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
+from schedviz.scheduler.commands import waiting
 from schedviz.scheduler.framework.steps import Lane
+from schedviz.scheduler.queue import QUEUED
 from schedviz.web import actions, permissions, readers
 from schedviz.web.views.parts import session_page
 
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from schedviz.web.models import Command, PodState, Session
 
 NAMES_SHOWN = 5
+NOT_YOURS = "you need the role operator to do this"
 
 
 @session_page("pod.retry")
@@ -33,12 +36,14 @@ def pod_retry(request: HttpRequest, session: Session, uid: str) -> HttpResponse:
     if request.method == "POST":
         return _wish(
             request,
-            lambda key: actions.pod_retry(request.user, session, uid, key=key),
+            lambda key: actions.pod_retry(
+                request.user, session, uid, to=request.POST.get("to", ""), key=key
+            ),
             "commands/retry.html",
             context,
         )
     pod = context["pod"]
-    context["can"] = pod.lane in (Lane.BACKOFF, Lane.UNSCHEDULABLE)
+    context["can"] = pod.lane in waiting.RETRIED
     context["n_before"] = readers.active_pods_before(session, pod)
     return render(request, "commands/retry.html", context)
 
@@ -60,6 +65,112 @@ def pod_move(request: HttpRequest, session: Session, uid: str) -> HttpResponse:
         )
     template = "commands/_preview.html" if "preview" in request.GET else "commands/move.html"
     return render(request, template, context)
+
+
+@session_page("pod.hold")
+@require_http_methods(["GET", "HEAD", "POST"])
+def pod_hold(request: HttpRequest, session: Session, uid: str) -> HttpResponse:
+    context = _context(session, uid)
+    reason = request.POST.get("reason", "")
+    if request.method == "POST":
+        return _wish(
+            request,
+            lambda key: actions.pod_hold(request.user, session, uid, reason=reason, key=key),
+            "commands/hold.html",
+            context | {"reason": reason},
+        )
+    context["can"] = context["pod"].lane in QUEUED and not context["pod"].hold
+    return render(request, "commands/hold.html", context)
+
+
+@session_page("pod.release")
+@require_http_methods(["GET", "HEAD", "POST"])
+def pod_release(request: HttpRequest, session: Session, uid: str) -> HttpResponse:
+    context = _context(session, uid)
+    if request.method == "POST":
+        return _wish(
+            request,
+            lambda key: actions.pod_release(request.user, session, uid, key=key),
+            "commands/release.html",
+            context,
+        )
+    pod = context["pod"]
+    context["can"] = pod.lane == Lane.GATED and pod.hold
+    context["n_before"] = readers.active_pods_before(session, pod)
+    return render(request, "commands/release.html", context)
+
+
+@session_page("pod.allow")
+@require_http_methods(["GET", "HEAD", "POST"])
+def pod_allow(request: HttpRequest, session: Session, uid: str) -> HttpResponse:
+    context = _context(session, uid) | {"verb": "allow"}
+    plugin = request.POST.get("plugin", "")
+    if request.method == "POST":
+        return _wish(
+            request,
+            lambda key: actions.pod_allow(request.user, session, uid, plugin=plugin, key=key),
+            "commands/permit.html",
+            context,
+        )
+    return render(request, "commands/permit.html", context)
+
+
+@session_page("pod.reject")
+@require_http_methods(["GET", "HEAD", "POST"])
+def pod_reject(request: HttpRequest, session: Session, uid: str) -> HttpResponse:
+    context = _context(session, uid) | {"verb": "reject"}
+    reason = request.POST.get("reason", "")
+    if request.method == "POST":
+        return _wish(
+            request,
+            lambda key: actions.pod_reject(request.user, session, uid, reason=reason, key=key),
+            "commands/permit.html",
+            context | {"reason": reason},
+        )
+    return render(request, "commands/permit.html", context)
+
+
+@session_page("session.flush")
+@require_http_methods(["GET", "HEAD", "POST"])
+def session_flush(request: HttpRequest, session: Session) -> HttpResponse:
+    """which: "lane:NAME" or "plugin:NAME"."""
+    asked = request.POST if request.method == "POST" else request.GET
+    which, limit = asked.get("which", ""), asked.get("limit", "")
+    kind, _, name = which.partition(":")
+    is_lane = kind == "lane" and name in waiting.RETRIED
+    said = {"lane": name if is_lane else "", "plugin": name if kind == "plugin" else ""}
+    is_number = limit.isascii() and limit.isdigit() and len(limit) < 6
+    n = int(limit) if is_number else 0 if limit else waiting.MOST_FLUSHED
+    context = {"session": session, "key": secrets.token_hex(16), "which": which, "limit": n}
+    if request.method == "POST":
+        return _wish(
+            request,
+            lambda key: actions.session_flush(request.user, session, **said, limit=n, key=key),
+            "commands/flush.html",
+            context | _flush_preview(session, said, n),
+        )
+    context |= _flush_preview(session, said, n)
+    template = "commands/_flush_preview.html" if "preview" in request.GET else "commands/flush.html"
+    return render(request, template, context)
+
+
+def _flush_preview(session: Session, said: dict[str, str], limit: int) -> dict[str, Any]:
+    """How many would be moved now, and the first of them."""
+    lanes, plugins = readers.waiting_counts(session)
+    found = readers.waiting_pods(session, **said)
+    n_found = found.count()
+    n_moved = min(n_found, limit)
+    shown = list(found[: min(NAMES_SHOWN, n_moved)])
+    return {
+        "lanes": lanes,
+        "plugins": plugins,
+        "most": waiting.MOST_FLUSHED,
+        "n_found": n_found,
+        "n_moved": n_moved,
+        "n_left": n_found - n_moved,
+        "shown": shown,
+        "n_more": n_moved - len(shown),
+    }
 
 
 PAUSES = {"": None, "300": 300.0, "900": 900.0, "3600": 3600.0}
@@ -119,6 +230,28 @@ def command(request: HttpRequest, pk: int) -> HttpResponse:
     return render(request, "commands/result.html", _result(found))
 
 
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def move_undo(request: HttpRequest, pk: int) -> HttpResponse:
+    """Put a moved pod back; `pk` is the move's command."""
+    found = readers.command_result(pk)
+    if found is None or found.verb != "move":
+        raise Http404("There is no such move.")
+    if not permissions.may(request.user, "pod.undo", found.session):
+        if request.method == "POST":
+            actions.denied(request.user, "pod.undo", found.session.name, found.about, NOT_YOURS)
+        raise PermissionDenied
+    context = _result(found)
+    if request.method == "POST":
+        return _wish(
+            request,
+            lambda key: actions.move_undo(request.user, found, key=key),
+            "commands/undo.html",
+            context,
+        )
+    return render(request, "commands/undo.html", context)
+
+
 def _context(session: Session, uid: str) -> dict[str, Any]:
     pod = readers.pod_by_uid(session, uid)
     if pod is None:
@@ -159,4 +292,12 @@ def _wish(request: HttpRequest, wish: Any, template: str, context: dict[str, Any
 
 
 def _result(found: Command) -> dict[str, Any]:
-    return {"command": found, "session": found.session, "about": found.about}
+    audit = getattr(found, "audit", None)
+    return {
+        "command": found,
+        "session": found.session,
+        "about": found.about,
+        "audit": audit,
+        "can_undo": audit is not None and bool(readers.moves_to_undo([audit])),
+        "key": secrets.token_hex(16),
+    }

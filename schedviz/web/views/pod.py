@@ -11,6 +11,7 @@ from django.views.decorators.http import require_safe
 from schedviz.scheduler import plugins
 from schedviz.scheduler.framework.cluster_event import event_of
 from schedviz.scheduler.framework.steps import Lane
+from schedviz.scheduler.queue import QUEUED
 from schedviz.web import explanation, readers, words
 from schedviz.web.views.parts import digest, is_known, nothing_new, session_page
 
@@ -31,7 +32,10 @@ def pod(request: HttpRequest, session: Session, uid: str) -> HttpResponse:
     pod = detail.pod
     last_move = detail.moves[0].pk if detail.moves else 0
     outcome = detail.cycles[0].outcome if detail.cycles else ""
-    version = digest(pod.lane, pod.since, pod.rank, pod.attempts, pod.cycle, last_move, outcome)
+    version = digest(
+        *(pod.lane, pod.since, pod.rank, pod.attempts, pod.cycle, pod.plugins, pod.hold),
+        *(last_move, outcome),
+    )
     if is_known(request, version):
         return nothing_new()
     context = {
@@ -45,6 +49,9 @@ def pod(request: HttpRequest, session: Session, uid: str) -> HttpResponse:
         "version": version,
         "may_be_retried": pod.lane in (Lane.UNSCHEDULABLE, Lane.BACKOFF),
         "may_be_moved": pod.lane == Lane.ACTIVE,
+        "may_be_held": pod.lane in QUEUED and not pod.hold,
+        "may_be_released": pod.lane == Lane.GATED and bool(pod.hold),
+        "may_be_let_go": pod.lane == Lane.BINDING and bool(pod.plugins),
     }
     return render(request, "pod/page.html", context)
 
