@@ -153,7 +153,7 @@ class Filters:
         """Many nodes at once; None when some filter of this cycle looks at single pods, or has not been asked."""
         filters = self._filters(state)
         known = [step.nodes for step in verdict.steps if step.nodes is not None]
-        if len(known) < len(filters) or any(one.filter_reads is Reads.PODS for one in filters):
+        if len(known) < len(filters) or any(one.reads_now(state) is Reads.PODS for one in filters):
             return None
         return RoomTrial(filters, known, state, pod, nodes)
 
@@ -175,7 +175,7 @@ class Filters:
         if trial is None:
             return self._try_each(state, pod, nodes, verdict, beside)
         rows = np.fromiter(beside, np.intp, len(beside))
-        said = trial.verdict(trial.room(rows, self.nominated), rows)
+        said = trial.verdict(trial.room(rows, self.nominated))
         for number, statuses in enumerate(said.statuses):
             here = np.flatnonzero(said.first == number)
             verdict.refuse(number, rows[here], statuses.at(here), beside)

@@ -53,6 +53,7 @@ _ALSO = (
     "events_to_register",
     "add_pod",
     "remove_pod",
+    "filter_room",
 )
 METHODS = frozenset({*EXTENSION_POINTS.values(), *_ALSO})
 
@@ -108,8 +109,9 @@ class PreBindResult:
 
 
 class Reads(enum.Enum):
-    """What of a node a filter looks at. NODE: only what the Node object and the pod say. SUMS: also how many pods are
-    there and what they request in all, and more of it never helps. PODS: anything."""
+    """What of a node a filter looks at. NODE: only what the Node object and the pod say. SUMS: also sums over the pods
+    there, and more of them never helps: how many they are and what they request, or whatever the plugin's `filter_room`
+    asks of a Room. PODS: anything."""
 
     NODE = enum.auto()
     SUMS = enum.auto()
@@ -156,6 +158,10 @@ class Plugin:
     @property
     def name(self) -> str:
         return type(self).__name__
+
+    def reads_now(self, state: CycleState) -> Reads:
+        """`filter_reads`, unless it depends on the pod of the cycle."""
+        return self.filter_reads
 
     def events_to_register(self) -> tuple[Registration, ...]:
         """The events that may help a pod that this plugin rejected; without an answer, all of them."""

@@ -7,7 +7,7 @@ Mirrors RunFilterPluginsWithNominatedPods of pkg/scheduler/framework/runtime/fra
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -108,21 +108,51 @@ class NodeTrial:
         return SUCCESS
 
 
+Of = Callable[[Pod], int]
+Change = Callable[[Hashable, Of], IntColumn]
+
+
 class Room(Snapshot):
-    """Some rows of a snapshot with other sums over pods. more: rows' further requests of a resource [row]."""
+    """Some rows of a snapshot with other pods. beside: (index, a pod nominated to this row); change(key, of): by how
+    much the sum of of(pod) over the row's pods differs [row], where `key` says which function `of` is."""
 
     is_trial = True
 
-    def __init__(self, nodes: Snapshot, rows: Rows, n_pods: IntColumn) -> None:
+    def __init__(self, nodes: Snapshot, rows: Rows, beside: list[tuple[int, Pod]]) -> None:
         super().__init__(nodes.listers)
-        self.infos = [nodes.infos[int(row)] for row in rows]
-        self._source, self._of = nodes, rows
-        self.n_pods = n_pods
-        self.more: Callable[[str], IntColumn | int] = lambda resource: 0
+        self.infos = [nodes.infos[row] for row in rows.tolist()]
+        self.of_rows, self.beside = rows, beside
+        self._source = nodes
+        self._indexes = np.fromiter((index for index, _ in beside), np.intp, len(beside))
+        self._sums: dict[Hashable, IntColumn] = {}
+        self.change: Change = self.nominated
+        self.recount()
+
+    def nominated(self, key: Hashable, of: Of) -> IntColumn:
+        """The part of the change that nominated pods make."""
+        known = self._sums.get(key)
+        if known is None:
+            values = np.array([of(pod) for _, pod in self.beside], dtype=np.int64)
+            known = self._sums[key] = np.zeros(len(self), dtype=np.int64)
+            np.add.at(known, self._indexes, values)
+        return known
+
+    def slots(self, key: str) -> NDArray[np.int32]:
+        """Each row's domain of a topology key, from 1; 0 without the label. The numbers are the snapshot's."""
+        slots: NDArray[np.int32] = self._source.label(key).codes[self.of_rows] + 1
+        return slots
+
+    def recount(self) -> None:
+        """Something about the change has changed."""
+        self.n_pods = self._source.n_pods[self.of_rows] + self.change("pods", lambda pod: 1)
 
     def _resource(self, resource: str) -> tuple[IntColumn, IntColumn]:
-        allocatable = self._source.allocatable(resource)[self._of]
-        return allocatable, self._source.requested(resource)[self._of] + self.more(resource)
+        rows, key = self.of_rows, ("requests", resource)
+        change = self.change(key, lambda pod: pod.requests.get(resource, 0))
+        return (
+            self._source.allocatable(resource)[rows],
+            self._source.requested(resource)[rows] + change,
+        )
 
 
 @dataclass(slots=True)
@@ -168,28 +198,16 @@ class RoomTrial:
             if (there := nominated.get(names[row]))
             for other in counted_before(self._pod, there)
         ]
-        indexes = np.fromiter((index for index, _ in beside), np.intp, len(beside))
-        n_more = np.bincount(indexes, minlength=len(rows))
-        sums: dict[str, IntColumn] = {}
+        return Room(self.nodes, rows, beside)
 
-        def requests(resource: str) -> IntColumn:
-            known = sums.get(resource)
-            if known is None:
-                asked = [pod.requests.get(resource, 0) for _, pod in beside]
-                known = sums[resource] = np.zeros(len(rows), dtype=np.int64)
-                np.add.at(known, indexes, np.array(asked, dtype=np.int64))
-            return known
-
-        room = Room(self.nodes, rows, self.nodes.n_pods[rows] + n_more)
-        room.more = requests
-        return room
-
-    def verdict(self, room: Room, rows: Rows) -> RoomVerdict:
+    def verdict(self, room: Room) -> RoomVerdict:
+        rows = room.of_rows
         found = RoomVerdict(np.full(len(rows), -1, dtype=np.int16), [], self._filters)
         for number, plugin in enumerate(self._filters):
             said: Any = self.known[number].at(rows)
-            if plugin.filter_reads is Reads.SUMS:
-                said = answer(plugin, plugin.filter_nodes, self._state, self._pod, room)  # type: ignore[attr-defined]
+            if plugin.filter_reads is not Reads.NODE:
+                call: Any = getattr(plugin, "filter_room", None) or plugin.filter_nodes  # type: ignore[attr-defined]
+                said = answer(plugin, call, self._state, self._pod, room)
             if not isinstance(said, NodeStatuses):
                 found.error = spoken(plugin, said or Error("gave no NodeStatuses"))
                 return found

@@ -6,7 +6,8 @@ Mirrors MoreImportantPod and GetPodStartTime of pkg/scheduler/util/utils.go (v1.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Hashable, Iterable
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +18,7 @@ from schedviz.scheduler.framework.snapshot import IntColumn, Snapshot
 NOT_STARTED = float("inf")
 NOBODY = 1 << 40
 """A priority above all: no pod stands here, so nobody preempts it."""
+MOST_MEASURES = 32
 Rows = NDArray[np.intp]
 Table = NDArray[np.int64]
 
@@ -37,12 +39,21 @@ def by_importance(pods: Iterable[Pod]) -> list[Pod]:
     return [one[3] for one in numbered]
 
 
+@dataclass(slots=True)
+class _Measure:
+    """of(pod) as a table, and which state of each row it shows."""
+
+    of: Callable[[Pod], int]
+    table: Table
+    built: IntColumn
+
+
 class PodTable:
     """pods [node][place], priority int64 [node, place] (NOBODY behind the last), n int64 [node]."""
 
     def __init__(self) -> None:
         self._of: tuple[Snapshot | None, int] = (None, -1)
-        self._requests: dict[str, Table] = {}
+        self._measures: dict[Hashable, _Measure] = {}
 
     def refresh(self, nodes: Snapshot, rows: Rows) -> None:
         """Bring these rows up to date; others may be old."""
@@ -53,21 +64,28 @@ class PodTable:
             self._fill(row, by_importance(nodes.infos[row].pods.values()))
             self._built[row] = nodes.stamps[row]
 
-    def requests(self, resource: str, rows: Rows, width: int) -> Table:
-        """int64 [row, place]: what each pod requests."""
-        table = self._requests.get(resource)
-        if table is None:
-            table = self._requests[resource] = np.zeros_like(self.priority)
-            for row in np.flatnonzero(self._built >= 0).tolist():
-                self._fill_requests(row, resource, table)
-        return table[rows, :width]
+    def measure(self, key: Hashable, of: Callable[[Pod], int], rows: Rows, width: int) -> Table:
+        """int64 [row, place]: of(pod). `key` says which function it is; the longest unused is forgotten."""
+        known = self._measures.pop(key, None)
+        if known is None:
+            if len(self._measures) >= MOST_MEASURES:
+                del self._measures[next(iter(self._measures))]
+            table = np.zeros_like(self.priority)
+            known = _Measure(of, table, np.full(len(table), -1, dtype=np.int64))
+        self._measures[key] = known
+        for row in rows[known.built[rows] != self._built[rows]].tolist():
+            pods = self.pods[row]
+            known.table[row] = 0
+            known.table[row, : len(pods)] = [known.of(pod) for pod in pods]
+            known.built[row] = self._built[row]
+        return known.table[rows, :width]
 
     def _forget(self, n_nodes: int) -> None:
         self._built: IntColumn = np.full(n_nodes, -1, dtype=np.int64)
         self.n: IntColumn = np.zeros(n_nodes, dtype=np.int64)
         self.pods: list[list[Pod]] = [[] for _ in range(n_nodes)]
         self.priority: Table = np.full((n_nodes, 8), NOBODY, dtype=np.int64)
-        self._requests.clear()
+        self._measures.clear()
 
     def _fill(self, row: int, pods: list[Pod]) -> None:
         if len(pods) > self.priority.shape[1]:
@@ -76,15 +94,9 @@ class PodTable:
         self.n[row] = len(pods)
         self.priority[row] = NOBODY
         self.priority[row, : len(pods)] = [pod.priority for pod in pods]
-        for resource, table in self._requests.items():
-            self._fill_requests(row, resource, table)
-
-    def _fill_requests(self, row: int, resource: str, table: Table) -> None:
-        pods = self.pods[row]
-        table[row] = 0
-        table[row, : len(pods)] = [pod.requests.get(resource, 0) for pod in pods]
 
     def _widen(self, width: int) -> None:
         more = ((0, 0), (0, width - self.priority.shape[1]))
         self.priority = np.pad(self.priority, more, constant_values=NOBODY)
-        self._requests = {name: np.pad(table, more) for name, table in self._requests.items()}
+        for one in self._measures.values():
+            one.table = np.pad(one.table, more)

@@ -8,7 +8,7 @@ pods, nodes are dry-run many at a time.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -46,6 +46,7 @@ NOBODY_LOWER = UnschedulableAndUnresolvable(NO_VICTIMS)
 
 Rows = NDArray[np.intp]
 Mask = NDArray[np.bool_]
+IntColumn = NDArray[np.int64]
 Criteria = tuple[int, int, int, int, float]
 
 
@@ -236,19 +237,18 @@ class DefaultPreemption(Plugin):
         width = int(table.n[rows].max(initial=0))
         lower = table.priority[rows, :width] < case.pod.priority
         room = trial.room(rows, self.handle.nominated)
-        n_beside, more = room.n_pods, room.more
         gone = lower.copy()
 
-        def requested(resource: str) -> NDArray[np.int64]:
-            freed = (table.requests(resource, rows, width) * gone).sum(axis=1)
-            sums: NDArray[np.int64] = more(resource) - freed
+        def change(key: Hashable, of: Callable[[Pod], int]) -> IntColumn:
+            freed = (table.measure(key, of, rows, width) * gone).sum(axis=1)
+            sums: IntColumn = room.nominated(key, of) - freed
             return sums
 
         def verdict() -> RoomVerdict:
-            room.n_pods = n_beside - gone.sum(axis=1)
-            return trial.verdict(room, rows)
+            room.recount()
+            return trial.verdict(room)
 
-        room.more = requested
+        room.change = change
         bare = verdict()
         violating = self._violating(case, rows, lower)
         order = np.argsort(np.where(lower, ~violating, 2), axis=1, kind="stable")

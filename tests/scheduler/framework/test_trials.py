@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from schedviz.scheduler.framework.cycle_state import CycleState
 from schedviz.scheduler.profile import default_profile
 from tests import make, strategies
-from tests.scheduler.framework.test_filtering import drained, firsts
+from tests.scheduler.framework.test_filtering import drained, filtered, firsts
 
 
 def asked(framework, pod, nodes):
@@ -73,3 +73,25 @@ def test_a_trial_says_what_a_cycle_would_say(some, data):
 
 def same(said, expected):
     return said.is_success if expected is None else said == expected
+
+
+@given(strategies.nodes(most=4), st.data())
+def test_many_at_once_count_nominated_neighbours_as_one_by_one(some, data):
+    placed = [
+        data.draw(spread_pods(name=f"b{n}", node=data.draw(st.sampled_from(some)).name))
+        for n in range(3)
+        if some
+    ]
+    nominated = {
+        one.name: [data.draw(spread_pods(name=f"w-{one.name}-{n}")) for n in range(2)]
+        for one in some
+        if data.draw(st.booleans())
+    }
+    pod, nodes = data.draw(spread_pods()), make.snapshot(some, placed)
+    single = default_profile()
+    single.room_trial = lambda *args: None  # type: ignore[method-assign]
+    one, other = (
+        filtered(pod, nodes, nominated, profile) for profile in (default_profile(), single)
+    )
+    assert firsts(one) == firsts(other)
+    assert one.alone == other.alone

@@ -41,13 +41,17 @@ CHANGES = st.lists(
 )
 
 
+def cpu_of(pod):
+    return pod.requests.get("cpu", 0)
+
+
 @given(CHANGES)
 def test_the_table_follows_the_snapshot(changes):
     """Whatever rows change, and however many pods a node gets."""
     nodes = make.snapshot([make.node("n0"), make.node("n1")])
     table, rows = PodTable(), np.arange(2)
     table.refresh(nodes, rows)
-    table.requests("cpu", rows, 1)
+    table.measure("cpu", cpu_of, rows, 1)
     for name, some in changes:
         info = make.node_info(
             make.node(name),
@@ -64,5 +68,5 @@ def test_the_table_follows_the_snapshot(changes):
         assert table.pods[row] == ordered
         priorities = [pod.priority for pod in ordered]
         assert table.priority[row].tolist() == priorities + [NOBODY] * (width - len(ordered))
-        requests = table.requests("cpu", rows, width)[row, : len(ordered)]
+        requests = table.measure("cpu", cpu_of, rows, width)[row, : len(ordered)]
         assert requests.tolist() == [pod.requests["cpu"] for pod in ordered]

@@ -15,6 +15,7 @@ from schedviz.scheduler.profile import default_profile
 from schedviz.scheduler.schedule_one import scheduling_cycle
 from tests import make
 from tests.scheduler.framework.test_filtering import APP, BIG, apart, drained, near, ports
+from tests.scheduler.framework.test_trials import spread_pods
 
 NONE = " no new claims to deallocate, preemption: "
 PREEMPTED = {"type": "DisruptionTarget", "status": "True", "reason": "PreemptionByScheduler"}
@@ -348,6 +349,24 @@ def full_clusters(draw):
     return some, pods, make.pod("boss", priority=2, requests=draw(sizes))
 
 
+@st.composite
+def minding_clusters(draw):
+    """The same, but pods mind their neighbours, and nodes have zones."""
+    some = [
+        make.node(f"n{number}", labels=draw(st.dictionaries(st.just("a"), st.sampled_from("xy"))))
+        for number in range(draw(st.integers(1, 4)))
+    ]
+    pods = [
+        draw(spread_pods(name=f"b{number}", node=draw(st.sampled_from(some)).name))
+        for number in range(draw(st.integers(0, 8)))
+    ]
+    for number, pod in enumerate(pods):
+        pod.priority = draw(st.integers(0, 3))
+        if draw(st.booleans()):
+            pod.deletion_timestamp = float(number)
+    return some, pods, draw(spread_pods(name="boss"))
+
+
 def weighed(pod, nodes, profile, nominated):
     made = attempt(pod, nodes, profile=profile, nominated=nominated)
     told = made.after and made.after.preemption
@@ -357,13 +376,17 @@ def weighed(pod, nodes, profile, nominated):
     return found, sorted(told.ties) if told else None, made.record.message
 
 
-@given(full_clusters(), st.none() | st.integers(0, 2), st.data())
+@given(full_clusters() | minding_clusters(), st.none() | st.integers(0, 2), st.data())
 def test_many_at_once_say_the_same_as_one_by_one(cluster, allowed, data):
     some, pods, pod = cluster
+    pod.priority = 2
     others = [] if allowed is None else [budget(allowed)]
     nodes = make.told(make.snapshot(some, pods), *others)
     nominated = {
-        name: [make.pod(f"w-{name}", priority=data.draw(st.integers(1, 3)), requests=BIG)]
+        name: [
+            make.pod(f"w-{name}", priority=data.draw(st.integers(1, 3)), requests=BIG),
+            data.draw(spread_pods(name=f"s-{name}")),
+        ]
         for name in nodes.names
         if data.draw(st.booleans())
     }

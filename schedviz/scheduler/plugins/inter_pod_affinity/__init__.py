@@ -7,7 +7,8 @@ one column of counts, summed by the domains of its topology key, however many po
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -20,6 +21,7 @@ from schedviz.scheduler.framework import (
     NodeInfo,
     NodeStatuses,
     Plugin,
+    Reads,
     Skip,
     Snapshot,
     Status,
@@ -33,7 +35,18 @@ from schedviz.scheduler.framework.cluster_event import (
     Registration,
 )
 from schedviz.scheduler.framework.pod_index import Carried, Sort
+from schedviz.scheduler.framework.trials import Room
 from schedviz.scheduler.plugins.inter_pod_affinity import hints
+from schedviz.scheduler.plugins.inter_pod_affinity.rules import (
+    Counted,
+    NodeRules,
+    Rules,
+    Tally,
+    crowded,
+    is_wanted,
+    meant,
+    repelling,
+)
 
 ERR_REASON_AFFINITY = "node(s) didn't match pod affinity rules"
 ERR_REASON_ANTI_AFFINITY = "node(s) didn't match pod anti-affinity rules"
@@ -45,132 +58,6 @@ IntColumn = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 Rows = NDArray[np.intp]
 Terms = tuple[PodAffinityTerm, ...]
-
-
-@dataclass(slots=True)
-class Rules:
-    """Where the pod may not be, by what is told first to last; None: nothing to say. [node]"""
-
-    affinity: Mask | None
-    anti_affinity: Mask | None
-    existing: Mask | None
-    tally: Tally
-
-    def at(self, row: int) -> NodeRules:
-        return NodeRules.of(self.tally, row)
-
-
-@dataclass(frozen=True, slots=True)
-class Counted:
-    """How many pods a term means: slots [node]: the node's domain + 1, 0 without the label; sums by slot."""
-
-    term: PodAffinityTerm
-    slots: NDArray[np.int32]
-    sums: IntColumn
-
-    @property
-    def inside(self) -> Mask:
-        """[node]: whether the node's domain has such a pod."""
-        found: Mask = (self.sums > 0)[self.slots] & (self.slots > 0)
-        return found
-
-
-@dataclass(frozen=True, slots=True)
-class Tally:
-    """The pod's required terms and the ones that repel it, counted; is_own_company: the pod means itself. kin: the
-    pods that all its affinity terms mean; apart: for each anti-affinity term, the pods it means."""
-
-    affinity: tuple[Counted, ...]
-    anti_affinity: tuple[Counted, ...]
-    existing: tuple[Counted, ...]
-    is_own_company: bool
-    kin: Sort
-    apart: tuple[Sort, ...]
-    labels_of_namespace: Mapping[str, str]
-
-
-@dataclass(slots=True)
-class NodeRules:
-    """The rules of one node, kept up while its pods come and go. Counts by topology key, as upstream counts pairs;
-    keys that the node lacks are not there. elsewhere: whether other domains have kin."""
-
-    tally: Tally
-    affinity_counts: dict[str, int]
-    anti_affinity_counts: dict[str, int]
-    existing_counts: dict[str, int]
-    elsewhere: bool
-
-    @classmethod
-    def of(cls, tally: Tally, row: int) -> NodeRules:
-        elsewhere = any(_is_elsewhere(one, row) for one in tally.affinity)
-        return cls(
-            tally,
-            _counts_at(tally.affinity, row),
-            _counts_at(tally.anti_affinity, row),
-            _counts_at(tally.existing, row),
-            elsewhere,
-        )
-
-    def at(self, row: int) -> NodeRules:
-        """A copy: there is one row only."""
-        return replace(
-            self,
-            affinity_counts=self.affinity_counts.copy(),
-            anti_affinity_counts=self.anti_affinity_counts.copy(),
-            existing_counts=self.existing_counts.copy(),
-        )
-
-    def count(self, pod: Pod, other: Pod, node: NodeInfo, sign: int) -> None:
-        """Another pod comes to the node, or leaves it."""
-        tally = self.tally
-        kin = [one.term for one in tally.affinity] if _means(tally.kin, other) else []
-        apart = [
-            one.term
-            for one, sort in zip(tally.anti_affinity, tally.apart, strict=True)
-            if _means(sort, other)
-        ]
-        existing = [
-            term
-            for term in other.anti_affinity.required
-            if is_wanted(term, pod, tally.labels_of_namespace)
-        ]
-        for counts, terms in (
-            (self.affinity_counts, kin),
-            (self.anti_affinity_counts, apart),
-            (self.existing_counts, existing),
-        ):
-            for key in (term.topology_key for term in terms):
-                if key in node.labels:
-                    counts[key] = counts.get(key, 0) + sign
-
-    @property
-    def affinity(self) -> Mask | None:
-        tally, counts = self.tally, self.affinity_counts
-        if not tally.affinity:
-            return None
-        keys = {one.term.topology_key for one in tally.affinity}
-        met = keys <= counts.keys() and all(counts[key] > 0 for key in keys)
-        if not met and keys <= counts.keys() and not self.elsewhere and not any(counts.values()):
-            met = tally.is_own_company
-        return np.array([not met])
-
-    @property
-    def anti_affinity(self) -> Mask:
-        return np.array([any(n > 0 for n in self.anti_affinity_counts.values())])
-
-    @property
-    def existing(self) -> Mask:
-        return np.array([any(n > 0 for n in self.existing_counts.values())])
-
-
-def is_wanted(term: PodAffinityTerm, pod: Pod, labels_of_namespace: Mapping[str, str]) -> bool:
-    """Whether another pod's term means this pod."""
-    if term.selector is None or not term.selector.matches(pod.labels):
-        return False
-    if pod.namespace in term.namespaces:
-        return True
-    selector = term.namespace_selector
-    return selector is not None and selector.matches(labels_of_namespace)
 
 
 class InterPodAffinity(Plugin):
@@ -245,6 +132,32 @@ class InterPodAffinity(Plugin):
             statuses.reject(rules.anti_affinity, Unschedulable(ERR_REASON_ANTI_AFFINITY))
         if rules.affinity is not None and rules.affinity.any():
             statuses.reject(rules.affinity, UnschedulableAndUnresolvable(ERR_REASON_AFFINITY))
+        return statuses
+
+    def reads_now(self, state: CycleState) -> Reads:
+        """More pods never help, unless the pod asks for company."""
+        rules: Rules = state.read(FILTER_KEY)
+        return Reads.PODS if rules.affinity is not None else Reads.SUMS
+
+    def filter_room(self, state: CycleState, pod: Pod, room: Room) -> NodeStatuses:
+        """As `filter_nodes`, without affinity."""
+        tally: Tally = state.read(FILTER_KEY).tally
+        statuses = NodeStatuses(len(room))
+        keys = [one.term.topology_key for one in tally.existing]
+        keys += [term.topology_key for _, one in room.beside for term in one.anti_affinity.required]
+        labels = tally.labels_of_namespace
+        about = (pod.namespace, frozenset(pod.labels.items()), frozenset(labels.items()))
+        for key in dict.fromkeys(keys):
+            change = room.change(("existing", key, about), partial(repelling, pod, key, labels))
+            terms = [one for one in tally.existing if one.term.topology_key == key]
+            full = crowded(room, key, terms, change)
+            statuses.reject(full, Unschedulable(ERR_REASON_EXISTING))
+        pairs = list(zip(tally.anti_affinity, tally.apart, strict=True))
+        for key in dict.fromkeys(one.term.topology_key for one, _ in pairs):
+            alike = [(one, sort) for one, sort in pairs if one.term.topology_key == key]
+            changes = [room.change(sort, partial(meant, sort)) for _, sort in alike]
+            full = crowded(room, key, [one for one, _ in alike], np.sum(changes, axis=0))
+            statuses.reject(full, Unschedulable(ERR_REASON_ANTI_AFFINITY))
         return statuses
 
     def pre_score(self, state: CycleState, pod: Pod, nodes: Snapshot, rows: Rows) -> Status | None:
@@ -350,18 +263,6 @@ def _labels_of_namespace(pod: Pod, nodes: Snapshot) -> Mapping[str, str]:
     return namespace.labels if namespace else {}
 
 
-def _means(sort: Sort, other: Pod) -> bool:
-    is_terminating = other.deletion_timestamp is not None
-    return sort.has(other.namespace, other.labels, is_terminating=is_terminating)
-
-
-def _is_elsewhere(one: Counted, row: int) -> bool:
-    """Whether the term counts a pod in another domain than this node's."""
-    slot = int(one.slots[row])
-    here = int(slot > 0 and one.sums[slot] != 0)
-    return int(np.count_nonzero(one.sums[1:])) > here
-
-
 def _counted(term: PodAffinityTerm, counts: IntColumn, nodes: Snapshot) -> Counted:
     slots = _slots(term, nodes)
     return Counted(term, slots, _sums(slots, counts))
@@ -384,13 +285,3 @@ def _away_from_company(tally: Tally) -> Mask:
         unlabelled |= one.slots == 0
     somewhere = any(bool(one.sums[1:].any()) for one in tally.affinity)
     return unlabelled if tally.is_own_company and not somewhere else lonely
-
-
-def _counts_at(terms: Iterable[Counted], row: int) -> dict[str, int]:
-    counts: dict[str, int] = {}
-    for one in terms:
-        slot = int(one.slots[row])
-        if slot:
-            key = one.term.topology_key
-            counts[key] = counts.get(key, 0) + int(one.sums[slot])
-    return counts

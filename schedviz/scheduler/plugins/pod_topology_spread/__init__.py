@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -22,6 +23,7 @@ from schedviz.scheduler.framework import (
     NodeInfo,
     NodeStatuses,
     Plugin,
+    Reads,
     Skip,
     Snapshot,
     Status,
@@ -37,6 +39,8 @@ from schedviz.scheduler.framework.cluster_event import (
 from schedviz.scheduler.framework.listers import Listers
 from schedviz.scheduler.framework.node_masks import required_mask, tolerated_mask
 from schedviz.scheduler.framework.pod_index import Sort
+from schedviz.scheduler.framework.trials import Room
+from schedviz.scheduler.plugins.pod_topology_spread.spreads import Spread, Spreads, counts
 
 ERR_REASON_LABEL = "node(s) didn't match pod topology spread constraints (missing required label)"
 ERR_REASON = "node(s) didn't match pod topology spread constraints"
@@ -62,54 +66,6 @@ def _soft(key: str, max_skew: int) -> TopologySpreadConstraint:
 
 
 SYSTEM_DEFAULTS = (_soft(HOSTNAME, 3), _soft("topology.kubernetes.io/zone", 5))
-
-
-@dataclass(slots=True)
-class Spread:
-    """One hard constraint, counted. slots [node]: the node's domain + 1, 0 without the label; counted [node]: the same,
-    0 also where the constraint does not count the node; counts, is_domain: by slot."""
-
-    one: TopologySpreadConstraint
-    slots: NDArray[np.int32]
-    counted: NDArray[np.int32]
-    counts: IntColumn
-    is_domain: NDArray[np.bool_]
-    is_own: int
-
-    @property
-    def least(self) -> int:
-        """How many pods the emptiest domain has; 0 while there are too few domains."""
-        n_domains = int(np.count_nonzero(self.is_domain))
-        if n_domains < max(self.one.min_domains, 1):
-            return 0
-        return int(self.counts[self.is_domain].min())
-
-    def at(self, row: int) -> Spread:
-        here = slice(row, row + 1)
-        return replace(
-            self, slots=self.slots[here], counted=self.counted[here], counts=self.counts.copy()
-        )
-
-    def count(self, pod: Pod, sign: int) -> None:
-        """A pod comes to the only node, or leaves it. As upstream, one on its way out counts here too, and an empty
-        selector means every pod."""
-        slot = self.counted[0]
-        if slot and self.one.selector is not None and self.one.selector.matches(pod.labels):
-            self.counts[slot] += sign
-
-
-@dataclass(frozen=True, slots=True)
-class Spreads:
-    """The pod's hard constraints."""
-
-    each: tuple[Spread, ...]
-
-    def at(self, row: int) -> Spreads:
-        return Spreads(tuple(one.at(row) for one in self.each))
-
-    def count(self, pod: Pod, sign: int) -> None:
-        for one in self.each:
-            one.count(pod, sign)
 
 
 @dataclass(slots=True)
@@ -147,6 +103,8 @@ def _spec(thing: Other) -> Mapping[str, Any]:
 
 class PodTopologySpread(Plugin):
     """Refuse nodes that would make the spread too uneven; favour those that even it out."""
+
+    filter_reads = Reads.SUMS
 
     @dataclass(frozen=True)
     class Args:
@@ -199,6 +157,20 @@ class PodTopologySpread(Plugin):
                 statuses.reject(missing, UnschedulableAndUnresolvable(ERR_REASON_LABEL))
             if uneven.any():
                 statuses.reject(uneven, Unschedulable(ERR_REASON))
+            pending &= ~(missing | uneven)
+        return statuses
+
+    def filter_room(self, state: CycleState, pod: Pod, room: Room) -> NodeStatuses:
+        spreads: Spreads = state.read(FILTER_KEY)
+        statuses = NodeStatuses(len(room))
+        pending = np.ones(len(room), dtype=np.bool_)
+        for one in spreads.each:
+            key = ("spread", pod.namespace, one.one.selector)
+            change = room.change(key, partial(counts, one, pod.namespace))
+            missing = pending & (one.slots[room.of_rows] == 0)
+            uneven = pending & ~missing & one.is_uneven(room, change)
+            statuses.reject(missing, UnschedulableAndUnresolvable(ERR_REASON_LABEL))
+            statuses.reject(uneven, Unschedulable(ERR_REASON))
             pending &= ~(missing | uneven)
         return statuses
 
