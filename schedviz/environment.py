@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import secrets
 from pathlib import Path
@@ -77,3 +78,10 @@ def broker_url(redis_url: str) -> str:
     if redis_url.startswith("unix://"):
         return "redis+socket://" + redis_url.removeprefix("unix://")
     return redis_url
+
+
+def without_trace(record: logging.LogRecord) -> bool:
+    """A filter of the log: that the broker went away is news of one line; where in Celery it was noticed is none."""
+    if record.name.startswith("celery.worker.consumer"):
+        record.exc_info = record.exc_text = None
+    return True

@@ -15,7 +15,15 @@ from urllib.parse import quote
 import dj_database_url
 from csp.constants import NONE, SELF
 
-from schedviz.environment import broker_url, data_folder, flag, number, secret_key, words
+from schedviz.environment import (
+    broker_url,
+    data_folder,
+    flag,
+    number,
+    secret_key,
+    without_trace,
+    words,
+)
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 DATA_DIR = data_folder(os.environ.get("SCHEDVIZ_DATA") or BASE_DIR / "var")
@@ -208,7 +216,12 @@ LOGGING = {
     "formatters": {
         "line": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s", "datefmt": "%H:%M:%S"}
     },
-    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "filters": {
+        "short": {"()": "django.utils.log.CallbackFilter", "callback": without_trace},
+    },
+    "handlers": {
+        "console": {"class": "logging.StreamHandler", "formatter": "line", "filters": ["short"]}
+    },
     "root": {"handlers": ["console"], "level": "WARNING"},
     "loggers": {"schedviz": {"level": "DEBUG" if DEBUG else "INFO"}},
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import stat
 import subprocess
@@ -85,3 +86,18 @@ def test_a_public_installation_passes_djangos_deployment_check(tmp_path):
     check = [sys.executable, "manage.py", "check", "--deploy", "--fail-level", "WARNING"]
     run = subprocess.run(check, cwd=ROOT, env=env, capture_output=True, text=True)
     assert run.returncode == 0, run.stderr
+
+
+@pytest.mark.parametrize(
+    ("logger", "n_lines"),
+    [
+        pytest.param("celery.worker.consumer.consumer", 1, id="the broker went away"),
+        pytest.param("schedviz.web.running", 4, id="a fault of ours keeps its trace"),
+    ],
+)
+def test_what_the_log_says_of_an_exception(logger, n_lines):
+    record = logging.LogRecord(logger, logging.WARNING, "f", 1, "lost", None, None)
+    record.exc_info = (OSError, OSError("gone"), None)
+    record.exc_text = "Traceback\n...\nOSError: gone"
+    assert environment.without_trace(record)
+    assert len(logging.Formatter("%(message)s").format(record).splitlines()) == n_lines
