@@ -46,3 +46,51 @@ def test_differences_name_their_place():
     found = conform.differences({"a": {"b": 1, "c": 2}}, {"a": {"b": 1, "d": 3}})
     assert list(found) == ["a.c: expected 2, absent", "a.d: not expected: 3"]
     assert list(conform.differences({"a": [1]}, {"a": [2]})) == ["a: expected [1], got [2]"]
+
+
+FULL = [
+    make.raw_node("a"),
+    make.raw_node("b"),
+    make.raw_pod("x", node="a", requests={"cpu": "4"}),
+    make.raw_pod("y", node="b", requests={"cpu": "4"}),
+]
+
+
+def test_preemption_is_answered_with_every_candidate():
+    said = conform.answer(case(make.raw_pod(priority=9, requests={"cpu": "3"}), *FULL))[
+        "postFilter"
+    ]
+    assert (said["code"], said["nominating"], said["ties"]) == ("Success", "set", ["a", "b"])
+    assert said["candidates"]["b"] == {"victims": ["default/y"], "pdbViolations": 0}
+    assert said["victims"] == said["candidates"][said["nominatedNode"]]["victims"]
+
+
+def test_between_candidates_that_tie_either_is_right():
+    made = case(make.raw_pod(priority=9, requests={"cpu": "3"}), *FULL)
+    expected = conform.answer(made)
+    for node, victim in (("a", "default/x"), ("b", "default/y")):
+        post = {**expected["postFilter"], "nominatedNode": node, "victims": [victim]}
+        assert conform.judge({**made, "expect": {**expected, "postFilter": post}}) == []
+    wrong = {**expected["postFilter"], "nominatedNode": "c"}
+    assert conform.judge({**made, "expect": {**expected, "postFilter": wrong}})
+
+
+def test_without_nodes_only_prefilter_has_something_to_say():
+    said = conform.answer(case(make.raw_pod()))
+    assert said["message"] == "no nodes available to schedule pods"
+    assert said["preFilter"]["statuses"]["NodeResourcesFit"]["code"] == "Success"
+    assert said["postFilter"] is None
+
+
+def test_an_error_is_no_message():
+    profile = {"plugins": {"preFilter": {"disabled": [{"name": "NodePorts"}]}}}
+    ports = [make.container(ports=[{"containerPort": 80, "hostPort": 80}])]
+    made = case(make.raw_pod(containers=ports), make.raw_node("a"))
+    config = {
+        "apiVersion": "kubescheduler.config.k8s.io/v1",
+        "kind": "KubeSchedulerConfiguration",
+        "profiles": [profile],
+    }
+    said = conform.answer({**made, "config": config})
+    assert said["message"] is None
+    assert "NodePorts" in said["error"]
