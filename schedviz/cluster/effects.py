@@ -19,12 +19,15 @@ from typing import Any
 from schedviz.cluster.client import ClusterClient
 from schedviz.cluster.errors import ClusterError
 from schedviz.cluster.events import Events
+from schedviz.cluster.extenders import Extenders
 from schedviz.kube.kinds import KINDS
 from schedviz.scheduler.framework.steps import (
     Bind,
+    CallExtenders,
     CreateEvent,
     DeletePod,
     Effect,
+    ExtenderAnswer,
     PatchObject,
     PatchPodStatus,
     Reply,
@@ -50,14 +53,20 @@ class Effects:
     the API server did not take."""
 
     def __init__(
-        self, client: ClusterClient, *, reply: Callable[[Reply], None], may_act: Callable[[], bool]
+        self,
+        client: ClusterClient,
+        *,
+        reply: Callable[[Reply], None],
+        may_act: Callable[[], bool],
+        extenders: Extenders,
     ) -> None:
         self.events = Events(client)
         self.n_failed = 0
         self._client = client
         self._reply = reply
         self._may_act = may_act
-        self._binds: asyncio.Queue[tuple[int, Bind]] = asyncio.Queue()
+        self._extenders = extenders
+        self._binds: asyncio.Queue[tuple[int, Bind | CallExtenders]] = asyncio.Queue()
         self._deletes: asyncio.Queue[tuple[int, DeletePod]] = asyncio.Queue()
         self._objects: asyncio.Queue[tuple[int, PatchObject]] = asyncio.Queue()
         self._patches: dict[str, PatchPodStatus] = {}  # by uid, waiting
@@ -68,7 +77,7 @@ class Effects:
     def submit(self, effects: list[Effect]) -> None:
         for effect in effects:
             action = effect.action
-            if isinstance(action, Bind):
+            if isinstance(action, Bind | CallExtenders):
                 self._patches.pop(action.pod.uid, None)
                 self._said.pop(action.pod.uid, None)
                 self._binds.put_nowait((effect.id, action))
@@ -100,7 +109,24 @@ class Effects:
         while True:
             effect_id, bind = await self._binds.get()
             await self._quiet(bind.pod.uid)
-            self._reply(await self._bind(effect_id, bind))
+            if isinstance(bind, Bind):
+                self._reply(await self._bind(effect_id, bind))
+            else:
+                self._reply(await self._ask(effect_id, bind))
+
+    async def answer(self, effect: Effect) -> Reply:
+        """What a scheduling cycle waits for: extenders' answers."""
+        if not isinstance(effect.action, CallExtenders):
+            raise TypeError(f"a cycle cannot wait for {type(effect.action).__name__}")
+        return await self._ask(effect.id, effect.action)
+
+    async def _ask(self, effect_id: int, asked: CallExtenders) -> Reply:
+        """All side by side."""
+        if not self._may_act():
+            answers = tuple(ExtenderAnswer(error=OVER) for _ in asked.calls)
+            return Reply(effect_id, False, 0, OVER, answers)
+        told = await asyncio.gather(*(self._extenders.call(one) for one in asked.calls))
+        return Reply(effect_id, True, 200, answers=tuple(told))
 
     async def _bind(self, effect_id: int, bind: Bind) -> Reply:
         pod = bind.pod

@@ -62,10 +62,15 @@ class Reflector:
     """`run` never returns by itself; cancel it. `synced`: the first list is in the store and was emitted."""
 
     def __init__(
-        self, client: ClusterClient, kind: Kind, *, emit: Callable[[list[Change]], None]
+        self,
+        client: ClusterClient,
+        kind: Kind,
+        *,
+        emit: Callable[[list[Change]], None],
+        keeps_wire: bool = False,
     ) -> None:
         self.state = ReflectorState(kind.kind)
-        self.store = Store(kind.kind)
+        self.store = Store(kind.kind, keeps_wire=keeps_wire)
         self.synced = asyncio.Event()
         self._client = client
         self._kind = kind

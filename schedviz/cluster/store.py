@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+import orjson
+
 from schedviz.kube import objects
 from schedviz.kube.objects import KubeObject, MalformedObject
 from schedviz.kube.watch import WatchEvent
@@ -18,10 +20,11 @@ from schedviz.scheduler.framework.steps import Change
 
 
 class Store:
-    """Objects by key."""
+    """Objects by key. keeps_wire: they keep their JSON, for extenders."""
 
-    def __init__(self, kind: str) -> None:
+    def __init__(self, kind: str, *, keeps_wire: bool = False) -> None:
         self.kind = kind
+        self._keeps_wire = keeps_wire
         self._objects: dict[str, KubeObject] = {}  # the last readable form
         self._malformed: dict[str, tuple[str, MalformedObject]] = {}  # key -> (version, error)
 
@@ -61,6 +64,8 @@ class Store:
             new = objects.parse(self.kind, raw)
         except MalformedObject as error:
             return self._reject(key, version, error)
+        if self._keeps_wire:
+            new.wire = _wire(raw)
         self._objects[key] = new
         if broken is None:
             return [Change(self.kind, old, new)]
@@ -103,3 +108,9 @@ def _key(raw: dict[str, Any]) -> str:
 
 def _version(raw: dict[str, Any]) -> str:
     return str(_meta(raw).get("resourceVersion") or "")
+
+
+def _wire(raw: dict[str, Any]) -> bytes:
+    """Without the fields' managers, as kube-scheduler's informers drop them."""
+    meta = {name: value for name, value in _meta(raw).items() if name != "managedFields"}
+    return orjson.dumps({**raw, "metadata": meta})

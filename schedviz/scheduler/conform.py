@@ -59,6 +59,7 @@ class Trial:
         )
         self.framework: Framework = profiles[self.pod.scheduler_name or DEFAULT_SCHEDULER_NAME]
         self.framework.nominated = nominator.by_node
+        self.framework.extenders = ()  # a case is answered without anybody else
 
     def _take(self, pod: Pod, cache: Cache, nominator: Nominator) -> None:
         if pod.is_terminal or pod.uid == self.pod.uid:
@@ -145,7 +146,7 @@ def _plugins(framework: Framework, point: str) -> tuple[Plugin, ...]:
     return framework.points[point[0].upper() + point[1:]]
 
 
-def _drained(run: Generator[Step, None, T]) -> tuple[list[Step], T]:
+def _drained(run: Generator[Any, None, T]) -> tuple[list[Step], T]:
     steps = []
     while True:
         try:

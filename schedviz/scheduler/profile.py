@@ -19,6 +19,7 @@ from schedviz.scheduler.config import (
     ProfileConfig,
     SchedulerConfig,
 )
+from schedviz.scheduler.extender import extenders_of
 from schedviz.scheduler.framework.interface import EXTENSION_POINTS, Plugin
 from schedviz.scheduler.framework.runtime import Framework
 from schedviz.scheduler.plugins import IN_TREE
@@ -74,6 +75,7 @@ def profiles_of(
 ) -> dict[str, Framework]:
     """The profiles of a configuration. Raises ConfigError when one cannot be built."""
     found: dict[str, Framework] = {}
+    extenders = extenders_of(config.extenders)
     first = ""
     for i, profile in enumerate(config.profiles):
         name = profile.scheduler_name
@@ -82,6 +84,7 @@ def profiles_of(
         except _Unbuildable as error:
             words = f"initializing profiles: creating profile for scheduler name {name}: {error}"
             raise _located(config, i, error, words) from error
+        found[name].extenders = extenders
         sort = found[name].points["QueueSort"][0].name
         if first and sort != first:
             words = f'different queue sort plugins for profile "{name}": "{sort}", first: "{first}"'

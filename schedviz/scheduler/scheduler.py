@@ -9,7 +9,7 @@ CommandResults.
 from __future__ import annotations
 
 import copy
-from collections.abc import Generator, Mapping
+from collections.abc import Mapping
 
 from schedviz.kube.objects import MalformedObject, Pod
 from schedviz.scheduler import commands, event_handlers, schedule_one, views
@@ -18,12 +18,15 @@ from schedviz.scheduler.binding_cycles import BindingCycles
 from schedviz.scheduler.cache import Cache
 from schedviz.scheduler.commands import Gate, Hands, Pause
 from schedviz.scheduler.event_handlers import World
+from schedviz.scheduler.extender import EXTENDER_NAME
 from schedviz.scheduler.framework.node_info import QueueConfig, QueuedPodInfo
 from schedviz.scheduler.framework.rng import Rng
 from schedviz.scheduler.framework.runtime import Framework
 from schedviz.scheduler.framework.steps import (
+    CallExtenders,
     Change,
     Command,
+    Cycle,
     CycleRecord,
     Lane,
     Move,
@@ -31,7 +34,6 @@ from schedviz.scheduler.framework.steps import (
     Output,
     PodRef,
     Reply,
-    Step,
 )
 from schedviz.scheduler.preemptions import Preemptions
 from schedviz.scheduler.queue import SchedulingQueue
@@ -64,6 +66,7 @@ class Scheduler:
             pre_enqueue=lambda pod: self._profiles[pod.scheduler_name].pre_enqueue(pod),
             registrations={
                 name: {one.name: one.events_to_register() for one in profile.plugins.values()}
+                | ({EXTENDER_NAME: ()} if profile.extenders else {})
                 for name, profile in self._profiles.items()
             },
             config=config or QueueConfig(),
@@ -118,9 +121,9 @@ class Scheduler:
         )
         return min((moment for moment in due if moment is not None), default=None)
 
-    def start_cycle(self, now: float) -> Generator[Step, None, list[Output]] | None:
+    def start_cycle(self, now: float) -> Cycle[list[Output]] | None:
         """Pop the next pod and schedule it; None when none is due or all is paused. Its steps are yielded, its outputs
-        returned."""
+        returned. An Effect that is yielded is carried out at once, and its Reply sent in: extenders are asked so."""
         popped = None if self._gate.pause else self._queue.pop(now)
         if popped is None:
             return None
@@ -133,6 +136,11 @@ class Scheduler:
     def pause(self) -> Pause | None:
         """Who paused it, when and why; None while it takes pods from the queue."""
         return self._gate.pause
+
+    @property
+    def has_extenders(self) -> bool:
+        """Then pods and nodes must keep the JSON that they came as."""
+        return any(profile.extenders for profile in self._profiles.values())
 
     def drain_touched(self) -> tuple[set[str], set[str]]:
         """(uids of pods, names of nodes) changed since the last call. Views of settled pods end at the next one."""
@@ -235,9 +243,7 @@ class Scheduler:
 
     # ---- the cycle -------------------------------------------------------------------------------------------------
 
-    def _cycle(
-        self, queued: QueuedPodInfo, popped: Move, now: float
-    ) -> Generator[Step, None, list[Output]]:
+    def _cycle(self, queued: QueuedPodInfo, popped: Move, now: float) -> Cycle[list[Output]]:
         framework = self._profiles[queued.pod.scheduler_name]
         pod = nominated(queued.pod, self._queue.nominator.node_of(queued.uid))
         nodes = self._cache.update_snapshot()
@@ -252,9 +258,8 @@ class Scheduler:
         )
         self._next_cycle += 1
         queued.cycle = record.number
-        attempt = yield from schedule_one.scheduling_cycle(
-            framework, pod, nodes, record=record, rng=self._rng
-        )
+        cycle = schedule_one.scheduling_cycle(framework, pod, nodes, record=record, rng=self._rng)
+        attempt = yield from self._numbered(record, cycle) if framework.extenders else cycle
         if self._queue.get(pod.uid) is not queued:
             record.outcome, record.message = Outcome.ERROR, OVERTAKEN
             return self._noted([popped, record])
@@ -262,6 +267,19 @@ class Scheduler:
             return self._noted([popped, record, *self._not_chosen(queued, attempt, now)])
         held = Binding(framework, queued, schedule_one.placed(pod, attempt.chosen), attempt)
         return self._noted([popped, *(yield from self._bindings.place(held, now))])
+
+    def _numbered(self, record: CycleRecord, cycle: Cycle[Attempt]) -> Cycle[Attempt]:
+        """What it asks of extenders becomes an Effect."""
+        sent = None
+        while True:
+            try:
+                one = cycle.send(sent)
+            except StopIteration as end:
+                attempt: Attempt = end.value
+                return attempt
+            if isinstance(one, CallExtenders):
+                one = self._bindings.effect(record, one)
+            sent = yield one
 
     def _not_chosen(self, queued: QueuedPodInfo, attempt: Attempt, now: float) -> list[Output]:
         """The nomination first, and the victims: an event that comes meanwhile must find the pod held back."""

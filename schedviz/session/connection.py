@@ -7,6 +7,7 @@ Nodes are listed before pods, so that the first pods meet the nodes they are on.
 from __future__ import annotations
 
 import asyncio
+import concurrent.futures
 import enum
 import threading
 from collections.abc import Callable, Iterable
@@ -14,11 +15,15 @@ from typing import Any
 
 from schedviz.cluster.client import ClusterClient
 from schedviz.cluster.effects import Effects
+from schedviz.cluster.extenders import Extenders
 from schedviz.cluster.reflector import Reflector
 from schedviz.kube.kinds import WATCHED
 from schedviz.scheduler.framework.steps import Change, Effect, Reply
 
 STOP_SECONDS = 5.0
+ASK_SECONDS = 0.1
+SENT_KINDS = ("Node", "Pod")
+"""What extenders are sent."""
 
 
 class Signal(enum.Enum):
@@ -29,7 +34,7 @@ class Signal(enum.Enum):
 
 
 class Connection:
-    """receive, may_act, failed are called on the connection's thread."""
+    """receive, may_act, failed are called on the connection's thread. keeps_wire: pods and nodes keep their JSON."""
 
     def __init__(
         self,
@@ -38,8 +43,10 @@ class Connection:
         receive: Callable[[Iterable[Change | Reply | Signal]], None],
         may_act: Callable[[], bool],
         failed: Callable[[BaseException], None],
+        keeps_wire: bool = False,
     ) -> None:
         self._client = client
+        self._keeps_wire = keeps_wire
         self._receive = receive
         self._may_act = may_act
         self._failed = failed
@@ -69,6 +76,22 @@ class Connection:
         if effects and loop is not None and accepted is not None and not loop.is_closed():
             loop.call_soon_threadsafe(accepted.submit, effects)
 
+    def ask(self, effect: Effect, *, until: Callable[[], bool]) -> Reply | None:
+        """Carry it out now and wait for the Reply; None when `until` says that it is not needed any more."""
+        loop, accepted = self._loop, self._effects
+        if loop is None or accepted is None or loop.is_closed():
+            return None
+        answer = asyncio.run_coroutine_threadsafe(accepted.answer(effect), loop)
+        while not until():
+            try:
+                return answer.result(ASK_SECONDS)
+            except TimeoutError:
+                continue
+            except (concurrent.futures.CancelledError, RuntimeError):
+                return None
+        answer.cancel()
+        return None
+
     @property
     def error(self) -> str:
         """Why the cluster can't be heard now; "" while all is well."""
@@ -97,12 +120,21 @@ class Connection:
     async def _live(self) -> None:
         self._loop, self._main = asyncio.get_running_loop(), asyncio.current_task()
         self._ready.set()
-        async with self._client as client:
+        async with self._client as client, Extenders() as extenders:
             self._effects = Effects(
-                client, reply=lambda reply: self._receive([reply]), may_act=self._may_act
+                client,
+                reply=lambda reply: self._receive([reply]),
+                may_act=self._may_act,
+                extenders=extenders,
             )
             reflectors = {
-                kind.kind: Reflector(client, kind, emit=self._receive) for kind in WATCHED
+                kind.kind: Reflector(
+                    client,
+                    kind,
+                    emit=self._receive,
+                    keeps_wire=self._keeps_wire and kind.kind in SENT_KINDS,
+                )
+                for kind in WATCHED
             }
             self._reflectors = list(reflectors.values())
             pods, nodes = reflectors["Pod"], reflectors["Node"]

@@ -10,14 +10,16 @@ import queue
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from schedviz.cluster.client import ClusterClient
 from schedviz.scheduler.framework.steps import (
     Bind,
+    CallExtenders,
     Change,
     Command,
+    Cycle,
     CycleRecord,
     Effect,
     Lane,
@@ -71,11 +73,16 @@ class Session:
                 scheduler.restore(pod.uid, pod.kept)
         self._failure: BaseException | None = None
         self._connection = Connection(
-            client, receive=self._receive, may_act=self._may_act, failed=self._fail
+            client,
+            receive=self._receive,
+            may_act=self._may_act,
+            failed=self._fail,
+            keeps_wire=scheduler.has_extenders,
         )
         self._writer = Writer(
             sink, release=self._release, counters=self._counters, failed=self._fail, now=now
         )
+        self._stop = threading.Event()
         self._is_synced = False
         self._n_cycles = 0
         self._n_bound = 0
@@ -93,6 +100,7 @@ class Session:
 
     def run(self, stop: threading.Event) -> None:
         """Until `stop` is set. Raises Fenced when the lease is lost, and whatever broke one of the threads."""
+        self._stop = stop
         self._connection.start()
         self._writer.start()
         try:
@@ -194,18 +202,27 @@ class Session:
         early, self._early = self._early, []
         return [output for command in early for output in self._scheduler.apply(command, now)]
 
-    def _drain(self, cycle: Generator[Step, None, list[Output]]) -> list[Output]:
-        """Run the cycle to its end; how long each step took is measured here, outside of the core."""
+    def _drain(self, cycle: Cycle[list[Output]]) -> list[Output]:
+        """Run the cycle to its end; how long each step took is measured here, outside of the core. A cycle that waits
+        for extenders when the session ends is dropped: its pod is tried anew by the next holder."""
         seconds: list[float] = []
+        reply: Reply | None = None
         began = before = time.perf_counter()
         while True:
             try:
-                next(cycle)
+                one = cycle.send(reply)
             except StopIteration as end:
                 outputs: list[Output] = end.value
                 break
-            now = time.perf_counter()
-            seconds.append(now - before)
+            if isinstance(one, Effect):
+                reply = self._connection.ask(one, until=self._is_over)
+                if reply is None:
+                    cycle.close()
+                    return []
+                continue
+            reply, now = None, time.perf_counter()
+            call = one.call if isinstance(one, Step) else None
+            seconds.append(now - before if call is None else call.seconds)
             before = now
         record = next((output for output in outputs if isinstance(output, CycleRecord)), None)
         if record is not None:
@@ -214,6 +231,9 @@ class Session:
             record.duration = time.perf_counter() - began
         self._n_cycles += 1
         return outputs
+
+    def _is_over(self) -> bool:
+        return self._failure is not None or self._stop.is_set()
 
     def _time_bind(self, reply: Reply, outputs: list[Output]) -> None:
         """The step that was waiting for the world took as long as the answer did."""
@@ -260,7 +280,7 @@ class Session:
     def _release(self, effects: list[Effect]) -> None:
         now = time.perf_counter()
         for effect in effects:
-            if isinstance(effect.action, Bind):
+            if isinstance(effect.action, Bind | CallExtenders):
                 self._sent_at[effect.id] = now
         self._connection.submit(effects)
 

@@ -11,6 +11,7 @@ import pytest
 
 from schedviz.cluster.client import ClusterClient
 from schedviz.cluster.effects import Effects
+from schedviz.cluster.extenders import Extenders
 from schedviz.scheduler.framework.steps import (
     Bind,
     CreateEvent,
@@ -32,7 +33,9 @@ class Acting:
         self.server = server
         self.replies: dict[int, Reply] = {}
         self.may_act: Callable[[], bool] = lambda: True
-        self.effects = Effects(client, reply=self.take, may_act=lambda: self.may_act())
+        self.effects = Effects(
+            client, reply=self.take, may_act=lambda: self.may_act(), extenders=Extenders()
+        )
 
     def take(self, reply: Reply) -> None:
         assert reply.effect_id not in self.replies

@@ -7,7 +7,7 @@ every filter is evaluated on every node, and the first failure of each node is k
 
 from __future__ import annotations
 
-from collections.abc import Container, Generator, Mapping
+from collections.abc import Container, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from schedviz.kube.objects import Pod
 from schedviz.scheduler.framework.cycle_state import CycleState
+from schedviz.scheduler.framework.extending import Extender
 from schedviz.scheduler.framework.interface import Plugin, Reads, Rows, answer, spoken
 from schedviz.scheduler.framework.rng import Rng
 from schedviz.scheduler.framework.snapshot import Snapshot
@@ -34,7 +35,8 @@ class FilterVerdict:
     """first_failure int16 [node]: number of the Filter step that rejected the node first, -1 none, -2 not filtered.
     feasible: rows. alone: number of a step -> what it says without nominated pods; beside: row -> the nominated pods
     that made it say something else. unfiltered: the code of nodes that were not filtered. error: a filter that went
-    wrong."""
+    wrong. extended: what extenders said afterwards, their steps numbered on; strangers: reasons that they gave for
+    names that no node has."""
 
     first_failure: NDArray[np.int16]
     feasible: Rows
@@ -43,12 +45,18 @@ class FilterVerdict:
     beside: dict[int, list[Pod]] = field(default_factory=dict)
     unfiltered: Code = Code.UNSCHEDULABLE_AND_UNRESOLVABLE
     error: Status | None = None
+    extended: list[Step] = field(default_factory=list)
+    strangers: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def all_steps(self) -> list[Step]:
+        return [*self.steps, *self.extended] if self.extended else self.steps
 
     def codes(self) -> NDArray[np.uint8]:
         """[node]: the code of the first failure; of nodes that were not filtered, `unfiltered`."""
         codes = np.zeros(len(self.first_failure), dtype=np.uint8)
         codes[self.first_failure == -2] = int(self.unfiltered)
-        for number, step in enumerate(self.steps):
+        for number, step in enumerate(self.all_steps):
             rows = self.first_failure == number
             if step.nodes is not None and rows.any():
                 codes[rows] = step.nodes.codes[rows]
@@ -74,7 +82,8 @@ class FilterVerdict:
 
 
 class Filters:
-    """nominated, preempting, leaving, rng: what plugins see through their handle; set by the scheduler that owns it."""
+    """nominated, preempting, leaving, extenders, rng: what plugins see through their handle; set by the scheduler that
+    owns it."""
 
     def __init__(
         self, plugins: Mapping[str, Plugin], points: Mapping[str, tuple[Plugin, ...]]
@@ -83,6 +92,7 @@ class Filters:
         self.nominated: Nominated = {}
         self.preempting: Container[str] = ()
         self.leaving: Container[str] = ()
+        self.extenders: Sequence[Extender] = ()
         self.rng = Rng(0)
         for plugin in plugins.values():
             plugin.handle = self
@@ -125,7 +135,7 @@ class Filters:
             first[outside] = -2
         if not len(verdict.feasible):
             verdict.feasible = np.flatnonzero(first == -1)
-            verdict.error = verdict.error or _first_error(verdict)
+            verdict.error = verdict.error or first_error(verdict)
         return verdict
 
     # ---- what is not so --------------------------------------------------------------------------------------------
@@ -215,7 +225,7 @@ def _of_nodes(plugin: Plugin, nodes: NodeStatuses) -> Status:
     return Status(worst, (), plugin.name)
 
 
-def _first_error(verdict: FilterVerdict) -> Status | None:
+def first_error(verdict: FilterVerdict) -> Status | None:
     """A node whose first failure is an error fails the whole cycle."""
     for number, step in enumerate(verdict.steps):
         if step.nodes is None or not (step.nodes.codes == int(Code.ERROR)).any():

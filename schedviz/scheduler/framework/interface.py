@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import difflib
 import enum
-from collections.abc import Callable, Container, Mapping
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
@@ -27,6 +27,7 @@ from schedviz.scheduler.framework.status import SUCCESS, Error, NodeStatuses, St
 from schedviz.scheduler.framework.steps import PatchObject, Preemption
 
 if TYPE_CHECKING:
+    from schedviz.scheduler.framework.extending import Extender
     from schedviz.scheduler.framework.filtering import FilterVerdict
     from schedviz.scheduler.framework.trials import NodeTrial, RoomTrial
 
@@ -127,6 +128,8 @@ class Handle(Protocol):
     """Uids of pods whose victims are being asked to go."""
     leaving: Container[str]
     """Uids of victims that were asked to go."""
+    extenders: Sequence[Extender]
+    """In the order in which they are asked."""
     rng: Rng
 
     def node_trial(

@@ -36,7 +36,7 @@ from schedviz.scheduler.framework.status import (
     Status,
     UnschedulableAndUnresolvable,
 )
-from schedviz.scheduler.framework.steps import Bind, Scores, Step
+from schedviz.scheduler.framework.steps import Bind, Cycle, Scores, Step
 
 
 @dataclass(slots=True)
@@ -137,12 +137,15 @@ class Framework(Filters):
 
     def run_post_filter(
         self, state: CycleState, pod: Pod, nodes: Snapshot, verdict: FilterVerdict
-    ) -> Generator[Step, None, PostFilterResult | None]:
-        """None without plugins. A success, an error and "unresolvable" end it; otherwise reasons add up."""
+    ) -> Cycle[PostFilterResult | None]:
+        """None without plugins. A success, an error and "unresolvable" end it; otherwise reasons add up. A plugin that
+        asks extenders answers with a generator of that."""
         reasons: tuple[str, ...] = ()
         nominated: str | None = None
         for plugin in self.points["PostFilter"]:
             said = answer(plugin, plugin.post_filter, state, pod, nodes, verdict)  # type: ignore[attr-defined]
+            if isinstance(said, Generator):
+                said = yield from said
             result = (
                 said
                 if isinstance(said, PostFilterResult)
@@ -238,7 +241,7 @@ class Framework(Filters):
     def run_pre_bind(
         self, state: CycleState, pod: Pod, node_name: str, *, after: str = ""
     ) -> Generator[Step, None, PreBindVerdict]:
-        """The plugins behind the one named `after`. The first that must wait ends it: its step comes with its answer."""
+        """The plugins behind the one named `after`. The first that must wait ends it: its step comes when answered."""
         plugins = self.points["PreBind"]
         names = [plugin.name for plugin in plugins]
         for plugin in plugins[names.index(after) + 1 if after else 0 :]:

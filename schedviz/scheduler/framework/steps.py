@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from schedviz.kube.objects import KubeObject, MalformedObject
+    from schedviz.scheduler.config import ExtenderConfig
 
 
 class Lane(enum.StrEnum):
@@ -135,8 +136,8 @@ class Step:
     """A plugin, or an extender, spoke at an extension point.
 
     point: upstream's name ("PreFilter"). status: the plugin's answer (for Filter: SUCCESS if any node passed).
-    nodes: Filter only, its verdict on every node (SKIP: not asked about it). scores: Score only. node_names: PreFilter's
-    node set, None = all. preemption: PostFilter only. call: of an extender.
+    nodes: Filter only, its verdict on every node (SKIP: not asked about it). scores: Score only. node_names:
+    PreFilter's node set, None = all. preemption: PostFilter only. call: of an extender.
     """
 
     point: str
@@ -223,9 +224,9 @@ class PatchObject:
 
 @dataclass(frozen=True, slots=True)
 class ExtenderCall:
-    """POST to an extender, by its number in the configuration. verb: as configured there, the end of the URL."""
+    """POST to an extender. to: how to reach it, never shown for it may hold credentials; verb: the URL's end."""
 
-    extender: int
+    to: ExtenderConfig = field(repr=False)
     verb: str
     body: bytes
 
@@ -332,5 +333,5 @@ class CycleRecord:
 Output = Move | Effect | CommandResult | CycleRecord
 """What a scheduler answers with."""
 T = TypeVar("T")
-Cycle = Generator[Step | Effect, "Reply | None", T]
+Cycle = Generator[Step | Effect | CallExtenders, "Reply | None", T]
 """A cycle under way: an Effect that it yields is answered by the Reply that it is sent."""

@@ -16,7 +16,6 @@ from schedviz.scheduler.framework.steps import (
     Output,
     PatchPodStatus,
     Reply,
-    Step,
 )
 from schedviz.scheduler.profile import default_profile
 from schedviz.scheduler.scheduler import Scheduler
@@ -88,7 +87,7 @@ class World:
         return self.scheduler.apply(entry, time.time())
 
 
-def drain(cycle: Generator[Step, None, list[Output]]) -> list[Output]:
+def drain(cycle: Generator[Any, None, list[Output]]) -> list[Output]:
     while True:
         try:
             next(cycle)
