@@ -247,7 +247,9 @@ def _command(by: Person, session: Session, verb: str, args: dict[str, Any], *, k
     if not key or len(key) > KEY_LENGTH:
         raise Refused("the request carries no usable key: load the page again")
     if session.state != Session.State.RUNNING:
-        raise Refused(f"session {session.name} is {session.state}: start it, then try again")
+        is_coming = session.state == Session.State.STARTING
+        hint = "try again in a moment" if is_coming else "start it, then try again"
+        raise Refused(f"session {session.name} is {session.state}: {hint}")
     command, _ = Command.objects.get_or_create(
         created_by=cast("User", by),
         key=key,

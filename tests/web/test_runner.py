@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 import signal
 import subprocess
 import sys
@@ -269,7 +270,7 @@ def test_a_pause_outlives_its_worker_and_ends_when_resumed(workers, box, session
     workers.start()
     wait_for("taken over", lambda: Lease.objects.get().fence == 2 and state(session) == "running")
     wait_for("seen by the next worker", lambda: PodState.objects.filter(lane="active").exists())
-    session.refresh_from_db()
+    wait_for("still running", lambda: state(session) == "running")
     assert session.counters["pause"]["reason"] == "upgrade"
     assert box.bound() == {}
     assert not Cycle.objects.exists()
@@ -278,3 +279,48 @@ def test_a_pause_outlives_its_worker_and_ends_when_resumed(workers, box, session
     wait_for("bound", lambda: box.bound() == {"p1": "n1"})
     actions_done = list(Audit.objects.order_by("id").values_list("action", "user"))
     assert actions_done == [("session.pause", "olga"), ("session.resume", "olga")]
+
+
+def test_places_holds_and_attempts_outlive_a_killed_worker(workers, box, session):
+    first = workers.start()
+    box.add_node("n1")
+    box.add_pods("stuck", nodeSelector={"disk": "ssd"})
+    wait_for("running", lambda: state(session) == "running")
+    wait_for("tried", lambda: PodState.objects.filter(lane="unschedulable", attempts=1).exists())
+    olga = people.olga()
+
+    def ask(wish, *args, **more):
+        """Asks, and waits for the answer."""
+        command = wish(olga, *args, **more, key=secrets.token_hex(8))
+        wait_for("answered", lambda: command.refresh_from_db() or command.answered_at)
+        assert command.ok, command.message
+        return command
+
+    ask(actions.session_pause, session, reason="upgrade")
+    box.add_pods("a", "b", "c")
+    wait_for("seen", lambda: PodState.objects.filter(lane="active").count() == 3)
+    uids = dict(PodState.objects.values_list("name", "uid"))
+    moved = ask(actions.pod_move, session, uids["b"], to="top")
+    ask(actions.pod_move, session, uids["c"], to="top")
+    ask(actions.pod_hold, session, uids["a"], reason="not yet")
+    first.kill()
+    first.wait()
+    workers.start()
+    wait_for("taken over", lambda: Lease.objects.get().fence == 2 and state(session) == "running")
+    wait_for("all seen", lambda: PodState.objects.filter(lane="active").count() == 3)
+    wait_for("still running", lambda: state(session) == "running")
+    active = PodState.objects.filter(lane="active").order_by("rank")
+    assert [pod.name for pod in active if pod.name != "stuck"] == ["c", "b"]
+    assert {pod.moved_by for pod in active if pod.name != "stuck"} == {"olga"}
+    held = PodState.objects.get(lane="gated")
+    assert (held.name, held.hold["by"], held.hold["reason"]) == ("a", "olga", "not yet")
+    ask(actions.move_undo, moved)
+    assert [pod.name for pod in active.all() if pod.name != "stuck"] == ["c", "b"]
+    ask(actions.session_resume, session)
+    wait_for("bound", lambda: box.bound() == {"b": "n1", "c": "n1"})
+    tried = Cycle.objects.filter(number__gt=1).order_by("number").values_list("pod_name", "attempt")
+    wait_for("recorded", lambda: tried.count() == 3)
+    assert {row for row in tried if row[0] == "stuck"} == {("stuck", 2)}
+    assert [row for row in tried.all() if row[0] != "stuck"] == [("c", 1), ("b", 1)]
+    ask(actions.pod_release, session, uids["a"])
+    wait_for("bound as well", lambda: box.bound() == dict.fromkeys("abc", "n1"))
