@@ -198,6 +198,7 @@ def test_what_was_deleted_while_nobody_looked_is_gone_and_the_rest_stays(sandbox
     assert {(m.source, m.cause) for m in moves.values()} == {
         (lane, "DeletedUnseen") for lane in lanes.values()
     }
+    assert sink.batches[-1].counters["bound"] == 2, "bound and last"
 
 
 class MeddlingSink(KeepingSink):

@@ -85,7 +85,7 @@ class Session:
         self._stop = threading.Event()
         self._is_synced = False
         self._n_cycles = 0
-        self._n_bound = 0
+        self._n_bound = sum(pod.lane is Lane.BOUND for pod in self._restored.values())
         self._sent_at: dict[int, float] = {}  # Binds under way, by effect
         self._recent: deque[tuple[float, int]] = deque()
 
@@ -191,6 +191,7 @@ class Session:
         now = self._now()
         gone = [pod for uid, pod in self._restored.items() if not self._scheduler.knows(uid)]
         self._restored.clear()
+        self._n_bound -= sum(pod.lane is Lane.BOUND for pod in gone)
         views = {
             pod.uid: PodView(pod.uid, pod.namespace, pod.name, Lane.GONE, since=now) for pod in gone
         }
@@ -239,7 +240,8 @@ class Session:
         """The step that was waiting for the world took as long as the answer did."""
         began = self._sent_at.pop(reply.effect_id, None)
         for output in outputs:
-            if isinstance(output, CycleRecord) and began is not None:
+            is_timed = not reply.answers  # an extender's step brings its time along
+            if isinstance(output, CycleRecord) and began is not None and is_timed:
                 _pad(output, before="Bind")
                 output.binding_durations.append(time.perf_counter() - began)
 
@@ -268,7 +270,7 @@ class Session:
         lanes = {str(lane): n for lane, n in self._scheduler.counts().items()}
         pause = self._scheduler.pause
         own = {
-            "bound": max(0, self._n_bound),  # those that an earlier session bound are not counted
+            "bound": max(0, self._n_bound),  # of pods that came with a node only the end is told
             "cycles": self._n_cycles,
             "is_synced": self._is_synced,
             "pause": None if pause is None else pause.as_json(),
