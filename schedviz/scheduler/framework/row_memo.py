@@ -17,6 +17,15 @@ Column = NDArray[np.int64]
 Rows = NDArray[np.intp]
 
 
+FEW = 4
+"""So few rows are worked out one by one: a dozen calls of NumPy cost more."""
+
+
+def picked(column: Column, rows: Rows) -> Column:
+    """A copy of these rows: of all of them when they are as many (rows never come twice)."""
+    return column.copy() if len(rows) == len(column) else column[rows]
+
+
 class RowMemo:
     """Remembers at most `limit` shapes, the longest unused is forgotten."""
 

@@ -25,6 +25,7 @@ from schedviz.scheduler.framework.pod_index import PodIndex
 
 IntColumn = NDArray[np.int64]
 _MOST_REMEMBERED = 512
+_LATELY = 256
 T = TypeVar("T")
 
 
@@ -86,6 +87,8 @@ class Snapshot:
         """Grows whenever rows came or went."""
         self.stamp = 0
         """Grows with every change of a row, see `changed_since`."""
+        self._lately: list[int] = []
+        """The row of each of the last changes, the newest at the end."""
         self._pod_index: PodIndex | None = None
         self._remembered: dict[Hashable, Any] = {}
         self._remembered_of = 0
@@ -136,6 +139,9 @@ class Snapshot:
 
     def changed_since(self, stamp: int) -> NDArray[np.intp]:
         """The rows that changed after the snapshot had this stamp (and this layout)."""
+        n = self.stamp - stamp
+        if n <= len(self._lately):
+            return np.array(sorted(set(self._lately[len(self._lately) - n :])), dtype=np.intp)
         return np.flatnonzero(self._stamps > stamp)
 
     @property
@@ -175,6 +181,7 @@ class Snapshot:
     def _allocate(self) -> None:
         n = len(self.infos)
         self._stamps: IntColumn = np.zeros(n, dtype=np.int64)
+        self._lately = []
         self.n_pods: IntColumn = np.zeros(n, dtype=np.int64)
         self.non_zero_milli_cpu: IntColumn = np.zeros(n, dtype=np.int64)
         self.non_zero_memory: IntColumn = np.zeros(n, dtype=np.int64)
@@ -204,6 +211,9 @@ class Snapshot:
         self.infos[row] = info
         self.stamp += 1
         self._stamps[row] = self.stamp
+        self._lately.append(row)
+        if len(self._lately) > 2 * _LATELY:
+            del self._lately[:_LATELY]
         if before.node is not info.node:
             self.version += 1
             self._set_node(row, before.node, info)

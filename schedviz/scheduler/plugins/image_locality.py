@@ -22,13 +22,12 @@ class ImageLocality(Plugin):
     def score_nodes(
         self, state: CycleState, pod: Pod, nodes: Snapshot, rows: NDArray[np.intp]
     ) -> NDArray[np.int64]:
-        sums = np.zeros(len(nodes), dtype=np.int64)
-        for name in pod.images:
-            image = nodes.image(name)
-            if image is not None:
-                sums[image.present] += int(float(image.size) * (image.n_nodes / len(nodes)))
+        known = [one for one in map(nodes.image, pod.images) if one is not None]
         highest = MAX_CONTAINER_THRESHOLD * pod.n_image_containers
-        if highest <= MIN_THRESHOLD:
+        if not known or highest <= MIN_THRESHOLD:
             return np.zeros(len(rows), dtype=np.int64)
+        sums = np.zeros(len(nodes), dtype=np.int64)
+        for image in known:
+            sums[image.present] += int(float(image.size) * (image.n_nodes / len(nodes)))
         clamped = np.clip(sums[rows], MIN_THRESHOLD, highest)
         return 100 * (clamped - MIN_THRESHOLD) // (highest - MIN_THRESHOLD)

@@ -6,6 +6,7 @@ balanced the node is with the pod than without it.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -14,7 +15,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from schedviz.kube.objects import Pod
-from schedviz.scheduler.framework import CycleState, Plugin, RowMemo, Skip, Snapshot, Status
+from schedviz.scheduler.framework import (
+    CycleState,
+    Plugin,
+    RowMemo,
+    Skip,
+    Snapshot,
+    Status,
+)
+from schedviz.scheduler.framework.row_memo import FEW, picked
 
 NATIVE = ("cpu", "memory", "ephemeral-storage")
 
@@ -77,12 +86,15 @@ class NodeResourcesBalancedAllocation(Plugin):
             for name in self.args.resources
             if name in NATIVE or pod.requests.get(name, 0)
         )
-        return self._scores.column(wanted, nodes, lambda some: _scored(wanted, nodes, some))[rows]
+        column = self._scores.column(wanted, nodes, lambda some: _scored(wanted, nodes, some))
+        return picked(column, rows)
 
 
 def _scored(
     wanted: tuple[tuple[str, int], ...], nodes: Snapshot, rows: NDArray[np.intp]
 ) -> NDArray[np.int64]:
+    if len(rows) <= FEW:
+        return np.array([_score_of(wanted, nodes, row) for row in rows.tolist()], dtype=np.int64)
     shape = (len(wanted), len(rows))
     before = np.zeros(shape)
     after = np.zeros(shape)
@@ -98,3 +110,26 @@ def _scored(
     # Go's division truncates toward zero.
     halved: NDArray[np.int64] = 50 + np.sign(change) * (np.abs(change) // 2)
     return halved
+
+
+def _score_of(wanted: tuple[tuple[str, int], ...], nodes: Snapshot, row: int) -> int:
+    """`_scored` for one node."""
+    before, after = [], []
+    for name, n in wanted:
+        room, used = int(nodes.allocatable(name)[row]), int(nodes.requested(name)[row])
+        if room > 0:
+            before.append(min(used / room, 1.0))
+            after.append(min((used + n) / room, 1.0))
+    change = 50 + _balance_of(after) - _balance_of(before)
+    return 50 + int(change / 2)
+
+
+def _balance_of(fractions: list[float]) -> int:
+    """`balance` for one node."""
+    deviation = 0.0
+    if len(fractions) == 2:
+        deviation = abs((fractions[0] - fractions[1]) / 2)
+    elif len(fractions) > 2:
+        mean = sum(fractions) / len(fractions)
+        deviation = math.sqrt(sum((f - mean) ** 2 for f in fractions) / len(fractions))
+    return int((1.0 - deviation) * 100.0)

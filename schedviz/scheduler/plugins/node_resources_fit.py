@@ -30,6 +30,7 @@ from schedviz.scheduler.framework.cluster_event import (
     Hinted,
     Registration,
 )
+from schedviz.scheduler.framework.row_memo import FEW, picked
 from schedviz.scheduler.framework.shape_score import broken_linear
 
 IntColumn = NDArray[np.int64]
@@ -146,9 +147,8 @@ class NodeResourcesFit(Plugin):
     def score_nodes(self, state: CycleState, pod: Pod, nodes: Snapshot, rows: Rows) -> IntColumn:
         wanted = {one.name: pod.score_requests.get(one.name, 0) for one in self.args.resources}
         shape = tuple(wanted.values())
-        return self._scores.column(shape, nodes, lambda some: self._scored(wanted, nodes, some))[
-            rows
-        ]
+        column = self._scores.column(shape, nodes, lambda some: self._scored(wanted, nodes, some))
+        return picked(column, rows)
 
     def events_to_register(self) -> tuple[Registration, ...]:
         pod = ClusterEvent("Pod", ActionType.DELETE | ActionType.UPDATE_POD_SCALE_DOWN)
@@ -228,11 +228,25 @@ def _counted_use(nodes: Snapshot, resource: str) -> IntColumn:
 
 def _shortages(wanted: tuple[tuple[str, int], ...], nodes: Snapshot, rows: Rows) -> IntColumn:
     """Bits [row]: 0 too many pods, n the n-th wanted resource, _HOPELESS more than the node ever has."""
+    if len(rows) <= FEW:
+        return np.array(
+            [_shortages_of(wanted, nodes, row) for row in rows.tolist()], dtype=np.int64
+        )
     found = (nodes.n_pods[rows] + 1 > nodes.allocatable("pods")[rows]).astype(np.int64)
     for bit, (resource, n) in enumerate(wanted, start=1):
         allocatable = nodes.allocatable(resource)[rows]
         found |= (n > allocatable - nodes.requested(resource)[rows]).astype(np.int64) << bit
         found |= np.where(n > allocatable, _HOPELESS, 0)
+    return found
+
+
+def _shortages_of(wanted: tuple[tuple[str, int], ...], nodes: Snapshot, row: int) -> int:
+    """`_shortages` for one node."""
+    found = int(nodes.n_pods[row] + 1 > nodes.allocatable("pods")[row])
+    for bit, (resource, n) in enumerate(wanted, start=1):
+        allocatable = int(nodes.allocatable(resource)[row])
+        found |= int(n > allocatable - int(nodes.requested(resource)[row])) << bit
+        found |= _HOPELESS if n > allocatable else 0
     return found
 
 

@@ -86,14 +86,12 @@ class TaintToleration(Plugin):
         self, state: CycleState, pod: Pod, nodes: Snapshot, rows: NDArray[np.intp]
     ) -> NDArray[np.int64]:
         tolerations = state.read(STATE_KEY)
-        counts = np.array(
-            [
-                intolerable_count(t, tolerations, comparing=self._comparing)
-                for t in nodes.taint_sets
-            ],
-            dtype=np.int64,
-        )
-        return counts[nodes.taint_set_ids[rows]]
+        counts = [
+            intolerable_count(t, tolerations, comparing=self._comparing) for t in nodes.taint_sets
+        ]
+        if not any(counts):
+            return np.zeros(len(rows), dtype=np.int64)
+        return np.array(counts, dtype=np.int64)[nodes.taint_set_ids[rows]]
 
     def normalize_score(
         self, state: CycleState, pod: Pod, scores: NDArray[np.int64]
