@@ -54,8 +54,18 @@ KINDS: dict[str, Kind] = {
         Kind("Pod", "", "v1", "pods", True),
         Kind("Lease", "coordination.k8s.io", "v1", "leases", True),
         Kind("Event", "events.k8s.io", "v1", "events", True),
+        Kind("ConfigMap", "", "v1", "configmaps", True),
+        Kind("Secret", "", "v1", "secrets", True),
+        Kind("ServiceAccount", "", "v1", "serviceaccounts", True),
+        Kind("Endpoints", "", "v1", "endpoints", True),
+        Kind("LimitRange", "", "v1", "limitranges", True),
+        Kind("ResourceQuota", "", "v1", "resourcequotas", True),
+        Kind("Deployment", "apps", "v1", "deployments", True),
+        Kind("DaemonSet", "apps", "v1", "daemonsets", True),
+        Kind("Job", "batch", "v1", "jobs", True),
+        Kind("RuntimeClass", "node.k8s.io", "v1", "runtimeclasses", False),
     )
 }
 
-# What a session's informers watch; Lease and Event are written, not watched.
-WATCHED: tuple[Kind, ...] = tuple(k for k in KINDS.values() if k.kind not in ("Lease", "Event"))
+# What a session's informers watch: what scheduling reads. From Lease on, the kinds are the sandbox's and kubectl's.
+WATCHED: tuple[Kind, ...] = tuple(KINDS.values())[: list(KINDS).index("Lease")]

@@ -13,12 +13,13 @@ import orjson
 from aiohttp import web
 
 from schedviz.kube.kinds import KINDS, Kind
-from schedviz.sandbox import binding, resources, views, watching
-from schedviz.sandbox.discovery import VERSION, discovery
+from schedviz.sandbox import about, binding, resources, views, watching
+from schedviz.sandbox.about import as_json
 from schedviz.sandbox.resources import Target
 from schedviz.sandbox.selectors import test_of
 from schedviz.sandbox.status import ApiError, bad_request, no_such_resource, not_allowed
 from schedviz.sandbox.storage import Object, Objects, Rehearsal, Storage
+from schedviz.sandbox.tables import PLAIN, Form, form_of
 
 SUCCESS: Object = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success"}
 # A delete of these answers with the object; of all others with a Status.
@@ -32,10 +33,6 @@ RETURNED = {
     "VolumeAttachment",
     "Service",
 }
-
-
-def as_json(body: Object, status: int = 200) -> web.Response:
-    return web.Response(body=orjson.dumps(body), status=status, content_type="application/json")
 
 
 async def body_of(request: web.Request) -> Any:
@@ -88,26 +85,19 @@ def place_of(group: str, version: str, rest: list[str]) -> Place:
 async def answer(storage: Storage, request: web.Request, path: str) -> web.StreamResponse:
     """Answers when what was written is durable. Raises ApiError."""
     parts = [part for part in path.split("/") if part]
-    if parts == ["version"]:
-        return as_json(VERSION)
-    if parts and parts[0] in ("healthz", "livez", "readyz"):
-        return web.Response(text="ok")
-    if not parts or parts[0] not in ("api", "apis"):
-        raise no_such_resource()
-    rest = parts[2:] if parts[0] == "api" else parts[3:]
-    if not rest:
-        if request.method != "GET":
-            raise not_allowed()
-        return as_json(discovery(parts))
+    rest = parts[2:] if parts[:1] == ["api"] else parts[3:]
+    if not rest or parts[0] not in ("api", "apis"):
+        return about.answer(request, parts)
     group, version = ("", parts[1]) if parts[0] == "api" else (parts[1], parts[2])
     place = place_of(group, version, rest)
     if request.method == "GET" and place.subresource in ("", "status"):
         storage.flush()  # what is shown is what is durable
         if not storage.is_settled:
             raise ApiError(503, "ServiceUnavailable", "the sandbox cannot write to its database")
-        return await (
-            _read_one(storage, place) if place.name else _read_many(storage, request, place)
-        )
+        form = form_of(request.headers.get("Accept", ""), request.query)
+        if place.name:
+            return _read_one(storage, place, form)
+        return await _read_many(storage, request, place, form)
     raw = await body_of(request)
     try:
         return as_json(*_written(storage, request, place, raw))
@@ -115,22 +105,24 @@ async def answer(storage: Storage, request: web.Request, path: str) -> web.Strea
         await storage.settled()
 
 
-async def _read_one(storage: Storage, place: Place) -> web.Response:
+def _read_one(storage: Storage, place: Place, form: Form) -> web.Response:
     found = resources.get(storage, Target(place.kind, place.namespace, place.name))
-    return as_json(views.shown(place.kind, found))
+    return as_json(form.of_one(place.kind, found))
 
 
-async def _read_many(storage: Storage, request: web.Request, place: Place) -> web.StreamResponse:
-    wanted = _wanted(place, request.query)
+async def _read_many(
+    storage: Storage, request: web.Request, place: Place, form: Form
+) -> web.StreamResponse:
+    wanted = _wanted(place, request.query, form)
     if request.query.get("watch") in ("1", "true"):
         return await watching.watch(storage, request, wanted)
     body = watching.listing(storage, wanted, request.query)
     return web.Response(body=body, content_type="application/json")
 
 
-def _wanted(place: Place, query: Mapping[str, str]) -> watching.Wanted:
+def _wanted(place: Place, query: Mapping[str, str], form: Form = PLAIN) -> watching.Wanted:
     test = test_of(query.get("labelSelector", ""), query.get("fieldSelector", ""))
-    return watching.Wanted(place.kind, place.namespace, test)
+    return watching.Wanted(place.kind, place.namespace, test, form)
 
 
 # ---- writes --------------------------------------------------------------------------------------------------------

@@ -24,6 +24,7 @@ import yaml
 from aiohttp import web
 
 from schedviz.sandbox import rest, scenarios
+from schedviz.sandbox.about import as_json
 from schedviz.sandbox.kubelet import Kubelet
 from schedviz.sandbox.scenarios import ScenarioError
 from schedviz.sandbox.scenarios.player import Player
@@ -90,6 +91,7 @@ class Server:
         app.router.add_get("/sandboxes/{name}", self._get_sandbox)
         app.router.add_put("/sandboxes/{name}", self._put_sandbox)
         app.router.add_delete("/sandboxes/{name}", self._delete_sandbox)
+        app.router.add_route("*", "/sandboxes/{name}/with/{token}/{path:.*}", self._kubernetes)
         app.router.add_route("*", "/sandboxes/{name}/{path:.*}", self._kubernetes)
         app.on_startup.append(self._open_all)
         app.on_shutdown.append(self._end_watches)
@@ -131,11 +133,13 @@ class Server:
         return sandbox
 
     def _write_kubeconfig(self, name: str, sandbox: Sandbox) -> None:
+        """The token stands in the path too: without TLS, kubectl (client-go) reads no user's credentials."""
+        server = f"{self.url}/sandboxes/{name}/with/{sandbox.token}"
         config = {
             "apiVersion": "v1",
             "kind": "Config",
             "current-context": name,
-            "clusters": [{"name": name, "cluster": {"server": f"{self.url}/sandboxes/{name}"}}],
+            "clusters": [{"name": name, "cluster": {"server": server}}],
             "users": [{"name": name, "user": {"token": sandbox.token}}],
             "contexts": [{"name": name, "context": {"cluster": name, "user": name}}],
         }
@@ -152,20 +156,20 @@ class Server:
 
     async def _list_sandboxes(self, request: web.Request) -> web.Response:
         self._admin(request)
-        return rest.as_json({"items": [self._about(name) for name in sorted(self._sandboxes)]})
+        return as_json({"items": [self._about(name) for name in sorted(self._sandboxes)]})
 
     async def _get_sandbox(self, request: web.Request) -> web.Response:
         name = self._admin(request)
         if name not in self._sandboxes:
             raise not_found("sandboxes", name)
-        return rest.as_json(self._about(name))
+        return as_json(self._about(name))
 
     async def _put_sandbox(self, request: web.Request) -> web.Response:
         """Make it unless it is there; its scenario is only read when it is made."""
         name = self._admin(request)
         body = await rest.object_of(request)
         if name in self._sandboxes:
-            return rest.as_json(self._about(name))
+            return as_json(self._about(name))
         scenario = str(body.get("scenario") or "empty")
         try:
             scenarios.load(scenario)
@@ -173,7 +177,7 @@ class Server:
             raise bad_request(str(error)) from None
         sandbox = self._open(name, scenario)
         await sandbox.storage.settled()
-        return rest.as_json(self._about(name), 201)
+        return as_json(self._about(name), 201)
 
     async def _delete_sandbox(self, request: web.Request) -> web.Response:
         name = self._admin(request)
@@ -183,7 +187,7 @@ class Server:
         await sandbox.close()
         self._database.drop(name)
         (self.data / f"{name}.kubeconfig").unlink(missing_ok=True)
-        return rest.as_json({"name": name})
+        return as_json({"name": name})
 
     def _about(self, name: str) -> Object:
         scenario = self._sandboxes[name].storage.about["scenario"]
@@ -195,7 +199,7 @@ class Server:
         sandbox = self._sandboxes.get(name)
         if sandbox is None:
             raise not_found("sandboxes", name)
-        _check_token(request, sandbox.token)
+        _check_token(request, sandbox.token, request.match_info.get("token"))
         return await rest.answer(sandbox.storage, request, request.match_info["path"])
 
 
@@ -212,8 +216,11 @@ def _locked(data: Path) -> IO[str]:
     return lock
 
 
-def _check_token(request: web.Request, token: str) -> None:
+def _check_token(request: web.Request, token: str, in_path: str | None = None) -> None:
+    """In the path or in the header. Raises 401."""
     scheme, _, given = request.headers.get("Authorization", "").partition(" ")
+    if in_path is not None:
+        scheme, given = "bearer", in_path
     right = hmac.compare_digest(given.strip().encode(errors="replace"), token.encode())
     if scheme.lower() != "bearer" or not right:
         raise ApiError(401, "Unauthorized", "Unauthorized")
@@ -231,17 +238,17 @@ async def answer_errors(
     try:
         return await handler(request)
     except ApiError as error:
-        return rest.as_json(error.as_status(), error.code)
+        return as_json(error.as_status(), error.code)
     except web.HTTPException as error:
         reason = error.reason.title().replace(" ", "")
         status = ApiError(error.status, reason, error.text or "")
-        return rest.as_json(status.as_status(), error.status)
+        return as_json(status.as_status(), error.status)
     except sqlite3.Error as error:
         log.error("the database of the sandboxes refuses a write: %s", error)
         refused = ApiError(
             500, "InternalError", f"the sandbox's database refuses the write: {error}"
         )
-        return rest.as_json(refused.as_status(), 500)
+        return as_json(refused.as_status(), 500)
 
 
 # ---- the process ---------------------------------------------------------------------------------------------------

@@ -21,6 +21,7 @@ from schedviz.sandbox import views
 from schedviz.sandbox.selectors import Test
 from schedviz.sandbox.status import bad_request, expired
 from schedviz.sandbox.storage import Event, Object, Storage, line_of
+from schedviz.sandbox.tables import PLAIN, Form
 
 BOOKMARK_SECONDS = 15.0
 MAX_BEHIND = 20_000
@@ -36,6 +37,7 @@ class Wanted:
     kind: Kind
     namespace: str
     test: Test | None
+    form: Form = PLAIN
 
     def has(self, one: Object) -> bool:
         if self.namespace and one["metadata"].get("namespace") != self.namespace:
@@ -51,9 +53,12 @@ class Wanted:
         if not now and not before:
             return None
         change = "DELETED" if not now else "MODIFIED" if before else "ADDED"
-        if change == event.type:
+        if change == event.type and self.form.is_plain:
             return views.line(self.kind, event)
-        return line_of(change, orjson.dumps(views.shown(self.kind, event.object)))
+        return self.line_of(change, event.object)
+
+    def line_of(self, change: str, one: Object) -> bytes:
+        return line_of(change, orjson.dumps(self.form.of_one(self.kind, one)))
 
 
 # ---- list ----------------------------------------------------------------------------------------------------------
@@ -73,10 +78,9 @@ def listing(storage: Storage, wanted: Wanted, query: Mapping[str, str]) -> bytes
         if limit and len(picked) == limit:
             meta["continue"] = base64.urlsafe_b64encode(orjson.dumps([version, last])).decode()
             break
-        picked.append(views.shown(kind, one))
+        picked.append(one)
         last = key
-    head = {"kind": f"{kind.kind}List", "apiVersion": kind.api_version, "metadata": meta}
-    return orjson.dumps({**head, "items": picked})
+    return orjson.dumps(wanted.form.of_list(kind, picked, meta))
 
 
 def _number(text: str, field: str) -> int:
@@ -176,7 +180,7 @@ def _backlog(storage: Storage, wanted: Wanted, version: int) -> list[bytes]:
     if version:
         return [line for event in storage.since(version) if (line := wanted.line(event))]
     return [
-        line_of("ADDED", orjson.dumps(views.shown(wanted.kind, one)))
+        wanted.line_of("ADDED", one)
         for _, one in storage.items(wanted.kind.kind)
         if wanted.has(one)
     ]

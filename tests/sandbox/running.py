@@ -75,9 +75,7 @@ def make(server: Server, name: str = "test", scenario: str = "empty") -> Running
     assert answer.status_code in (200, 201), answer.text
     path = Path(answer.json()["kubeconfig"])
     config = yaml.safe_load(path.read_text())
-    return Running(
-        path, config["clusters"][0]["cluster"]["server"], config["users"][0]["user"]["token"]
-    )
+    return Running(path, f"{server.url}/sandboxes/{name}", config["users"][0]["user"]["token"])
 
 
 @contextlib.contextmanager

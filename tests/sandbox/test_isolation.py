@@ -35,6 +35,24 @@ def test_without_the_token_nothing_is_told(tmp_path: Path, given: str) -> None:
             assert answer.json()["reason"] == "Unauthorized"
 
 
+def test_the_token_may_stand_in_the_path_and_opens_its_own_sandbox_only(tmp_path: Path) -> None:
+    """kubectl sends no credentials without TLS: its kubeconfig has them in the server's path."""
+    with serving(tmp_path) as server:
+        one, two = make(server, "one"), make(server, "two")
+        for sandbox, token, code in (
+            (one, one.token, 200),
+            (one, two.token, 401),
+            (two, one.token, 401),
+            (one, "", 401),
+            (one, one.token[:-1], 401),
+        ):
+            answer = requests.get(f"{sandbox.url}/with/{token}{PODS}", timeout=10)
+            assert answer.status_code == code
+        headers = {"Authorization": f"Bearer {one.token}"}
+        both = requests.get(f"{one.url}/with/wrong{PODS}", headers=headers, timeout=10)
+        assert both.status_code == 401
+
+
 def test_a_sandbox_token_makes_no_sandboxes(tmp_path: Path) -> None:
     with running(tmp_path) as sandbox:
         headers = {"Authorization": f"Bearer {sandbox.token}"}
