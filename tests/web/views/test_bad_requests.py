@@ -33,7 +33,8 @@ PLACES = [
         for field in ("q", "after", "known")
     ),
     *(S + "pods/?lane={}", S + "cycles/?outcome={}", S + "pods/uid-10/move?to=n&n={}", S + "?q={}"),
-    *("/audit/?user={}", "/audit/?after={}", "/commands/{}/"),
+    *(S + "flush?which={}&limit=3", S + "flush?preview&which=lane:backoff&limit={}"),
+    *("/audit/?user={}", "/audit/?after={}", "/commands/{}/", "/commands/{}/undo"),
 ]
 
 
@@ -61,6 +62,21 @@ def test_bytes_that_are_no_text(operator, session, odd):
         pytest.param("pods/uid-10/move", {"key": "k", "to": "n", "n": "9" * 5000}, id="to beyond"),
         pytest.param("pause", {"key": "k", "reason": " "}, id="a pause without a reason"),
         pytest.param("resume", {}, id="a resume without a key"),
+        pytest.param("pods/uid-10/hold", {"reason": "r"}, id="a hold without a key"),
+        pytest.param("pods/uid-10/release", {}, id="a release without a key"),
+        pytest.param("pods/uid-10/reject", {"reason": "no"}, id="a rejection without a key"),
+        *(
+            pytest.param("flush", {"key": "k", **said}, id=f"a retry of many: {str(said)[:40]}")
+            for said in (
+                {"which": "lane:bound", "limit": "5"},
+                {"which": "nonsense", "limit": "5"},
+                {"which": "\0", "limit": "5"},
+                {"which": "lane:backoff", "limit": "0"},
+                {"which": "lane:backoff", "limit": "-1"},
+                {"which": "lane:backoff", "limit": "9" * 5000},
+                {"which": "lane:backoff", "limit": "\0"},
+            )
+        ),
     ],
 )
 def test_a_forged_wish_is_refused_and_kept(operator, session, path, said):
@@ -81,7 +97,10 @@ def test_a_pod_of_another_session_is_not_there(operator, session):
     assert not Command.objects.exists()
 
 
-WRITES = ["pods/uid-10/retry", "pods/uid-10/move", "pause", "resume", "start", "stop"]
+WRITES = [
+    *(f"pods/uid-10/{verb}" for verb in ("retry", "move", "hold", "release", "allow", "reject")),
+    *("pause", "resume", "flush", "start", "stop"),
+]
 
 
 @pytest.mark.parametrize("path", WRITES)
@@ -92,6 +111,21 @@ def test_who_may_only_look_changes_nothing_and_the_try_is_kept(viewer, session, 
     assert audit.object == ("uid-10" if "uid" in path else "demo")
     session.refresh_from_db()
     assert (session.desired, Command.objects.count()) == ("running", 0)
+
+
+def test_who_may_only_look_undoes_nothing_and_the_try_is_kept(viewer, session):
+    moved = Command.objects.create(
+        session=session,
+        verb="move",
+        args={"uid": "uid-10", "to": "top"},
+        key="k",
+        ok=True,
+        created_by=people.olga(),
+    )
+    assert viewer.post(f"/commands/{moved.pk}/undo", {"key": "k2"}).status_code == 403
+    audit = Audit.objects.get()
+    assert (audit.user, audit.outcome, audit.session) == ("victor", "denied", session)
+    assert Command.objects.count() == 1
 
 
 @pytest.mark.parametrize("path", WRITES)
