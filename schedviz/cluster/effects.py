@@ -276,8 +276,8 @@ class Effects:
 
     def _is_said(self, patch: PatchPodStatus) -> bool:
         said = self._said.get(patch.pod.uid)
-        return said is not None and (said.condition, said.nominated_node_name) == (
-            patch.condition,
+        return said is not None and (_words(said), said.nominated_node_name) == (
+            _words(patch),
             patch.nominated_node_name,
         )
 
@@ -285,7 +285,7 @@ class Effects:
         status: dict[str, Any] = {}
         if patch.condition is not None:
             now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-            condition = {**patch.condition, "lastTransitionTime": now}
+            condition = {"lastTransitionTime": now, **patch.condition}
             said = self._said.get(patch.pod.uid)
             if said is not None and said.condition is not None and _agree(said, patch):
                 del condition["lastTransitionTime"]  # no transition: the old time stays
@@ -325,6 +325,12 @@ def _merged(old: PatchPodStatus, new: PatchPodStatus) -> PatchPodStatus:
         condition=old.condition if new.condition is None else new.condition,
         nominated_node_name=old.nominated_node_name if nominated is None else nominated,
     )
+
+
+def _words(patch: PatchPodStatus) -> dict[str, Any]:
+    """The condition without its time."""
+    condition = patch.condition or {}
+    return {name: word for name, word in condition.items() if name != "lastTransitionTime"}
 
 
 def _agree(old: PatchPodStatus, new: PatchPodStatus) -> bool:

@@ -81,7 +81,8 @@ _owner = lru_cache(maxsize=16384)(Owner)
 @dataclass(slots=True, kw_only=True, eq=False)
 class Pod(KubeObject):
     """requests, non_zero, score_requests: see `pod_resources`; the last is what Fit's scoring counts for this pod.
-    is_preempted: on its way out because a scheduler made room for a more important pod."""
+    unscheduled_since: when its condition PodScheduled became False, as the API writes it; "": never; is_preempted: on
+    its way out because a scheduler made room for a more important pod."""
 
     scheduler_name: str
     node_name: str
@@ -91,6 +92,7 @@ class Pod(KubeObject):
     phase: str
     nominated_node_name: str
     conditions: dict[str, str]
+    unscheduled_since: str
     is_preempted: bool
     start_time: float | None
     requests: Requests
@@ -214,9 +216,17 @@ def _pod_status(raw: Mapping[str, Any]) -> dict[str, Any]:
         "phase": status.get("phase") or "Pending",
         "nominated_node_name": status.get("nominatedNodeName") or "",
         "conditions": {c["type"]: c.get("status", "") for c in status.get("conditions") or ()},
+        "unscheduled_since": _unscheduled_since(status),
         "is_preempted": bool(raw["metadata"].get("deletionTimestamp")) and _is_preempted(status),
         "start_time": seconds(status.get("startTime")),
     }
+
+
+def _unscheduled_since(status: Mapping[str, Any]) -> str:
+    for condition in status.get("conditions") or ():
+        if condition["type"] == "PodScheduled" and condition.get("status") == "False":
+            return str(condition.get("lastTransitionTime") or "")
+    return ""
 
 
 def _is_preempted(status: Mapping[str, Any]) -> bool:
