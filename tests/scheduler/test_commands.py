@@ -356,3 +356,11 @@ def test_a_flush_that_makes_no_sense_is_refused(args):
     made = waiting(0)
     assert not say(made, "flush", **args).ok
     assert made.counts()[Lane.UNSCHEDULABLE] == 1
+
+
+@pytest.mark.parametrize("verb", ["retry", "move", "hold", "release", "undo", "allow", "reject"])
+def test_pods_of_another_scheduler_are_not_ours_to_command(verb):
+    made = scheduler(pod("theirs", schedulerName="second"))
+    answer = say(made, verb, uid=uid("theirs"), to="top")
+    assert (answer.ok, answer.before, answer.after) == (False, {}, {})
+    assert made.pod_view(uid("theirs")) is None

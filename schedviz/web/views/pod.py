@@ -10,6 +10,7 @@ from django.views.decorators.http import require_safe
 
 from schedviz.scheduler import plugins
 from schedviz.scheduler.framework.cluster_event import event_of
+from schedviz.scheduler.framework.node_info import QueueConfig
 from schedviz.scheduler.framework.steps import Lane
 from schedviz.scheduler.queue import QUEUED
 from schedviz.web import explanation, readers, words
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
     from schedviz.web.models import PodState, Session
 
+UNSCHEDULABLE_SECONDS = QueueConfig().max_in_unschedulable_seconds
 WAITING = (Lane.UNSCHEDULABLE, Lane.BACKOFF, Lane.GATED)
 
 
@@ -47,6 +49,7 @@ def pod(request: HttpRequest, session: Session, uid: str) -> HttpResponse:
         "told": explanation.explain(session, pod),
         "wakers": wakers(pod),
         "version": version,
+        "flushed_at": pod.since + UNSCHEDULABLE_SECONDS,
         "may_be_retried": pod.lane in (Lane.UNSCHEDULABLE, Lane.BACKOFF),
         "may_be_moved": pod.lane == Lane.ACTIVE,
         "may_be_held": pod.lane in QUEUED and not pod.hold,

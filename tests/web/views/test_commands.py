@@ -416,3 +416,20 @@ def test_a_viewer_undoes_nothing(client, moved):
     client.force_login(people.victor())
     assert client.post(f"/commands/{moved.pk}/undo", {"key": "k"}).status_code == 403
     assert Audit.objects.filter(outcome="denied", action="pod.undo", user="victor").exists()
+
+
+# ---- pods of other schedulers --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("verb", ["", "retry", "move", "hold", "release", "allow", "reject"])
+def test_a_pod_that_the_session_does_not_schedule_has_no_page_and_no_buttons(operator, queue, verb):
+    """Pods of other scheduler names are in no session's record; another session's pods are not this one's."""
+    from tests.web import people
+
+    other = people.session("other", scheduler_names=["second"])
+    PodState.objects.create(
+        session=other, uid="theirs", namespace="shop", name="theirs", lane="active", since=1.0
+    )
+    assert operator.get(path("theirs", verb)).status_code == 404
+    assert operator.post(path("theirs", verb), {"key": "k"}).status_code in (404, 405)
+    assert not Command.objects.exists()
