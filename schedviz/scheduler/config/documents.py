@@ -123,6 +123,8 @@ def _second_document(loader: yaml.SafeLoader) -> int | None:
     try:
         while loader.check_node():
             node = loader.get_node()
+            if node is None:
+                return None
             if not isinstance(node, yaml.ScalarNode) or node.value not in ("", "~", "null"):
                 return int(node.start_mark.line) + 1
     except yaml.MarkedYAMLError as error:

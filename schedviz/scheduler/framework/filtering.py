@@ -117,9 +117,11 @@ class Filters:
                 )
                 yield Step("Filter", plugin.name, status)
                 return FilterVerdict(first, np.zeros(0, dtype=np.intp), steps, error=status)
-            fresh = (said.codes != 0) & (first == -1)
-            first[fresh] = len(steps)
-            step = Step("Filter", plugin.name, _of_nodes(plugin, said), nodes=said)
+            status = SUCCESS.by(plugin.name)
+            if said.codes.any():
+                first[(said.codes != 0) & (first == -1)] = len(steps)
+                status = _of_nodes(plugin, said)
+            step = Step("Filter", plugin.name, status, nodes=said)
             steps.append(step)
             yield step
         verdict = FilterVerdict(first, np.zeros(0, dtype=np.intp), steps)
@@ -135,7 +137,8 @@ class Filters:
             first[outside] = -2
         if not len(verdict.feasible):
             verdict.feasible = np.flatnonzero(first == -1)
-            verdict.error = verdict.error or first_error(verdict)
+            if len(verdict.feasible) < len(first):
+                verdict.error = verdict.error or first_error(verdict)
         return verdict
 
     # ---- what is not so --------------------------------------------------------------------------------------------
@@ -214,8 +217,8 @@ class Filters:
 
 
 def _of_nodes(plugin: Plugin, nodes: NodeStatuses) -> Status:
-    """SUCCESS if any node passed (or there is none to ask)."""
-    if not len(nodes) or nodes.passed.any():
+    """SUCCESS if any node passed."""
+    if nodes.passed.any():
         return SUCCESS.by(plugin.name)
     worst = (
         Code.UNSCHEDULABLE
