@@ -11,11 +11,13 @@ pkg/scheduler/schedule_one.go (v1.36); instead of a goroutine, a Binding waits f
 
 from __future__ import annotations
 
+import math
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass, field, replace
 
 from schedviz.kube.objects import Node, Pod
 from schedviz.scheduler.framework.cluster_event import ActionType, ClusterEvent
+from schedviz.scheduler.framework.extending import Extender
 from schedviz.scheduler.framework.interface import PreBindResult, answer, spoken
 from schedviz.scheduler.framework.listers import Listers
 from schedviz.scheduler.framework.node_info import QueuedPodInfo
@@ -30,6 +32,7 @@ from schedviz.scheduler.framework.status import (
 )
 from schedviz.scheduler.framework.steps import (
     Bind,
+    CallExtenders,
     CreateEvent,
     CycleRecord,
     Outcome,
@@ -73,7 +76,8 @@ class Binding:
     """A pod with a chosen node. waits: the Permit plugins that have not let it go yet, with their seconds since
     permit_since; waiting: the PreBind plugin at work; pre_bound: the last one that has spoken; action: what the world
     is asked to do at last; seen_on, is_gone: what the watch has said of the pod meanwhile; is_nominated: the API server
-    was told of the node before the pod is bound.
+    was told of the node before the pod is bound; binder: the extender that is asked to bind it; is_unconfirmed: it says
+    that it did, and the watch has not shown it yet.
     """
 
     framework: Framework
@@ -81,7 +85,8 @@ class Binding:
     pod: Pod
     attempt: Attempt
     placed_at: float = 0.0
-    action: Bind | None = None
+    action: Bind | CallExtenders | None = None
+    binder: Extender | None = None
     bind_plugin: str = ""
     waits: dict[str, float] = field(default_factory=dict)
     permit_since: float = 0.0
@@ -91,6 +96,7 @@ class Binding:
     seen_on: str = ""
     is_gone: bool = False
     is_nominated: bool = False
+    is_unconfirmed: bool = False
 
     @property
     def point(self) -> str:
@@ -105,6 +111,9 @@ class Binding:
     @property
     def says(self) -> str:
         """What it waits for, in words for the board."""
+        if self.is_unconfirmed and self.binder is not None:
+            where = f"assumed on {self.pod.node_name}, not confirmed"
+            return f"{where}: {self.binder.name} says that it has bound the pod"
         if self.waiting is not None:
             seconds = self.waiting.awaited.timeout_seconds
             return f"it waits for {self.waiting.plugin}, {duration(seconds)} at most"
@@ -188,7 +197,8 @@ class Bindings:
         return [uid for uid, held in self._held.items() if held.deadline <= now]
 
     def next_due(self) -> float | None:
-        return min((held.deadline for held in self._held.values()), default=None)
+        due = min((held.deadline for held in self._held.values()), default=math.inf)
+        return None if due == math.inf else due
 
 
 def begin(held: Binding, now: float) -> Generator[Step, None, Refusal | None]:
@@ -220,7 +230,20 @@ def go_on(held: Binding, now: float) -> Generator[Step, None, Refusal | None]:
         return None
     if not before.status.is_success:
         return refusal("PreBind", before.status)
-    verdict = yield from kept(framework.run_bind(state, pod, pod.node_name), steps)
+    return (yield from bind(held))
+
+
+def bind(held: Binding, *, is_asked: bool = False) -> Generator[Step, None, Refusal | None]:
+    """An extender that binds comes before the Bind plugins. is_asked: it was, and could be ignored."""
+    framework, pod = held.framework, held.pod
+    binders = [one for one in framework.extenders if not is_asked and one.binds(pod)]
+    held.binder = binders[0] if binders else None
+    if held.binder is not None:
+        call = held.binder.bind_call(pod, pod.node_name)
+        held.action = CallExtenders(held.record.pod, (call,))
+        return None
+    run = framework.run_bind(held.attempt.state, pod, pod.node_name)
+    verdict = yield from kept(run, held.record.binding_steps)
     held.action, held.bind_plugin = verdict.action, verdict.plugin
     return None if verdict.status.is_success else refusal("Bind", verdict.status)
 
@@ -275,6 +298,21 @@ def conclude(held: Binding, reply: Reply) -> Refusal | None:
     return None if reply.ok else refusal("Bind", status)
 
 
+def answered(
+    held: Binding, binder: Extender, reply: Reply
+) -> Generator[Step, None, Refusal | None]:
+    """What an extender says to a binding: done, not done, or nothing that counts."""
+    if not isinstance(held.action, CallExtenders):
+        raise TypeError("no extender was asked to bind")
+    step = binder.bound(held.action.calls[0], reply.answers[0])
+    _append_timed(held.record, step, reply.answers[0].seconds)
+    yield step
+    if step.status.code is Code.SKIP:
+        return (yield from bind(held, is_asked=True))
+    held.is_unconfirmed = step.status.is_success
+    return None if held.is_unconfirmed else Refusal(Outcome.BIND_FAILED, step.status.message)
+
+
 def timed_out(held: Binding) -> Refusal:
     """Nobody allowed the pod in time."""
     waited = duration(held.waits[held.waits_for])
@@ -322,8 +360,9 @@ def failed_scheduling(record: CycleRecord) -> CreateEvent:
     )
 
 
-def not_scheduled(record: CycleRecord, nominated: str | None = None) -> PatchPodStatus:
-    """The PodScheduled condition, as kube-scheduler writes it. nominated: the new nominatedNodeName, None: as it is."""
+def not_scheduled(record: CycleRecord, pod: Pod, nominated: str | None = None) -> PatchPodStatus:
+    """The PodScheduled condition, as kube-scheduler writes it: what was False stays so since when it was. nominated: the
+    new nominatedNodeName, None: as it is."""
     reason = "Unschedulable" if record.outcome is Outcome.UNSCHEDULABLE else "SchedulerError"
     condition = {
         "type": "PodScheduled",
@@ -331,4 +370,6 @@ def not_scheduled(record: CycleRecord, nominated: str | None = None) -> PatchPod
         "reason": reason,
         "message": record.message,
     }
+    if pod.unscheduled_since:
+        condition["lastTransitionTime"] = pod.unscheduled_since
     return PatchPodStatus(record.pod, condition, nominated)

@@ -6,12 +6,14 @@ closed records. Mirrors bindingCycle and handleBindingCycleError of pkg/schedule
 
 from __future__ import annotations
 
+import math
 from collections.abc import Generator
 
 from schedviz.kube.objects import Pod
 from schedviz.scheduler import binding
 from schedviz.scheduler.binding import Binding, Bindings, Refusal, Waiting
 from schedviz.scheduler.cache import Cache
+from schedviz.scheduler.framework.extending import Extender
 from schedviz.scheduler.framework.status import Error, Status, Unschedulable
 from schedviz.scheduler.framework.steps import (
     Action,
@@ -51,11 +53,13 @@ class BindingCycles:
         self._next_effect += 1
         return effect
 
-    def tell_failure(self, record: CycleRecord, nominated: str | None = None) -> list[Output]:
+    def tell_failure(
+        self, record: CycleRecord, pod: Pod, nominated: str | None = None
+    ) -> list[Output]:
         """To whoever reads the pod's events and conditions. nominated: its new nominatedNodeName, None: as it is."""
         return [
             self.effect(record, binding.failed_scheduling(record)),
-            self.effect(record, binding.not_scheduled(record, nominated)),
+            self.effect(record, binding.not_scheduled(record, pod, nominated)),
         ]
 
     def check_invariants(self) -> None:
@@ -107,6 +111,8 @@ class BindingCycles:
             return []
         if held.waiting is not None:
             return self._acted(held, held.waiting, reply, now)
+        if held.binder is not None:
+            return self._answered(held, held.binder, reply, now)
         refused = binding.conclude(held, reply)
         if refused is None:
             return self._bound(held, now)
@@ -238,6 +244,34 @@ class BindingCycles:
         waiting.n_done += 1
         return self._went_on(held, None, now)
 
+    def _answered(self, held: Binding, binder: Extender, reply: Reply, now: float) -> list[Output]:
+        """By an extender that was asked to bind. What it says it did counts for the node; bound is the pod when the
+        watch shows it, however long that takes."""
+        refused = _returned(binding.answered(held, binder, reply))
+        if not held.is_unconfirmed:
+            if reply.answers[0].error and not held.is_gone:
+                self._unheard[held.pod.uid] = held.record
+            return self._went_on(held, refused, now)
+        record = held.record
+        if held.seen_on == record.chosen:
+            return self._bound(held, now)
+        if held.seen_on or held.is_gone:
+            return self._give_up(held, now, binding.in_vain(held))
+        held.finish()
+        record.outcome, record.message = Outcome.BOUND, held.says
+        held.deadline = math.inf
+        self._hold(held)
+        return [record, self.effect(record, binding.scheduled(record))]
+
+    def _confirmed(self, held: Binding, now: float) -> list[Output]:
+        """The watch has something to say of a pod that an extender says it bound."""
+        record = held.record
+        if held.is_gone or held.seen_on != record.chosen:
+            return self._give_up(held, now, binding.in_vain(held))
+        record.message = ""
+        self._settle(Lane.BOUND, held, now)
+        return [record, _move(held, Lane.BOUND, now, "Bound", record.chosen)]
+
     def _heed(self, held: Binding, pod: Pod | None, now: float) -> list[Output]:
         """None or on its way out: its binding is for nothing."""
         is_held = self._bindings.is_held(held.pod.uid)
@@ -258,7 +292,10 @@ class BindingCycles:
                 return list(self._queue.move_all(binding.FREED, now, held.pod.key, old=held.pod))
         if not is_held:
             return []
-        return self._give_up(self._bindings.take(held.pod.uid), now, binding.in_vain(held))
+        held = self._bindings.take(held.pod.uid)
+        if held.is_unconfirmed:
+            return self._confirmed(held, now)
+        return self._give_up(held, now, binding.in_vain(held))
 
     # ---- ends ------------------------------------------------------------------------------------------------------
 
@@ -288,7 +325,7 @@ class BindingCycles:
             moves += self._queue.add_unschedulable(queued, now, source=Lane.BINDING)
             is_known = held.is_nominated or self._queue.nominator.node_of(uid)
             self._queue.nominator.delete(uid)
-            told += self.tell_failure(record, "" if is_known else None)
+            told += self.tell_failure(record, queued.pod, "" if is_known else None)
         else:
             self._queue.done(uid)
             moves += self._elsewhere(held, now)

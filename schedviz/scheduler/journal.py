@@ -6,6 +6,7 @@ header and small-dtype arrays; node names are not in it (a NodeSet keeps them on
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import hashlib
 from collections.abc import Iterable
@@ -18,6 +19,7 @@ from numpy.typing import NDArray
 
 from schedviz.scheduler.framework.status import Code, NodeStatuses, Status
 from schedviz.scheduler.framework.steps import (
+    Call,
     Candidate,
     CycleRecord,
     Outcome,
@@ -105,6 +107,8 @@ def _step_summary(step: Step) -> dict[str, Any]:
         one = {**one, "weight": step.scores.weight}
     if step.node_names is not None:
         one = {**one, "nodes": list(step.node_names)}
+    if step.call is not None:
+        one = {**one, "call": dataclasses.astuple(step.call)}
     return one
 
 
@@ -127,9 +131,12 @@ def _step(one: dict[str, Any]) -> Step:
         _CODES[one["code"]], tuple(one.get("reasons", ())), one.get("by", one["plugin"])
     )
     names = one.get("nodes")
-    return Step(
+    made = Step(
         one["point"], one["plugin"], status, node_names=None if names is None else tuple(names)
     )
+    if "call" in one:
+        made.call = Call(*one["call"])
+    return made
 
 
 class _Columns:

@@ -145,7 +145,7 @@ class Framework(Filters):
         for plugin in self.points["PostFilter"]:
             said = answer(plugin, plugin.post_filter, state, pod, nodes, verdict)  # type: ignore[attr-defined]
             if isinstance(said, Generator):
-                said = yield from said
+                said = yield from _patient(plugin, said)
             result = (
                 said
                 if isinstance(said, PostFilterResult)
@@ -198,10 +198,11 @@ class Framework(Filters):
         raw = plugin.score_nodes(state, pod, nodes, rows)
         if isinstance(raw, Status):
             return raw.by(plugin.name)
-        normalized = (
-            plugin.normalize_score(state, pod, raw) if hasattr(plugin, "normalize_score") else raw
-        )
-        if len(normalized) and (int(normalized.min()) < 0 or int(normalized.max()) > 100):
+        raw = np.asarray(raw, dtype=np.int64)
+        normalized = raw
+        if hasattr(plugin, "normalize_score"):
+            normalized = np.asarray(plugin.normalize_score(state, pod, raw), dtype=np.int64)
+        if len(normalized) and int(normalized.view(np.uint64).max()) > 100:  # below 0 is very large
             worst = int(normalized.min()) if int(normalized.min()) < 0 else int(normalized.max())
             return Error(
                 f'plugin "{plugin.name}" returns an invalid score {worst}, it should in the range of [0, 100] '
@@ -285,6 +286,19 @@ class Framework(Filters):
             if not status.is_success and status.code is not Code.SKIP:
                 return status
         return SUCCESS
+
+
+def _patient(plugin: Plugin, asking: Cycle[Any]) -> Cycle[Any]:
+    """What a plugin that asks comes to say; what it raises becomes an error of its own."""
+
+    def fail() -> None:
+        raise failure
+
+    try:
+        return (yield from asking)
+    except Exception as error:
+        failure = error
+        return answer(plugin, fail)
 
 
 def _no_common_node(by: list[str]) -> Status:

@@ -30,14 +30,16 @@ from schedviz.scheduler.framework import (
 )
 from schedviz.scheduler.framework.cluster_event import ActionType, ClusterEvent
 from schedviz.scheduler.framework.disruption_budgets import Budgets
+from schedviz.scheduler.framework.extending import Extender, Victims, VictimsByNode
 from schedviz.scheduler.framework.filtering import FilterVerdict
 from schedviz.scheduler.framework.status import fit_error
-from schedviz.scheduler.framework.steps import Candidate, Preemption
+from schedviz.scheduler.framework.steps import Candidate, Cycle, Preemption
 from schedviz.scheduler.framework.trials import RoomTrial, RoomVerdict, counted_before
 from schedviz.scheduler.framework.victims import NOT_STARTED, PodTable, by_importance, started
 
 NEVER = "preemption: not eligible due to preemptionPolicy=Never."
 TERMINATING = "preemption: not eligible due to a terminating pod on the nominated node."
+NO_CANDIDATE = "preemption: no candidate node for preemption"
 NO_VICTIMS = "No preemption victims found for incoming pod"
 NOT_HELPFUL = "Preemption is not helpful for scheduling"
 WAITING = "waiting for the preemption for this pod to be finished"
@@ -123,7 +125,7 @@ class DefaultPreemption(Plugin):
 
     def post_filter(
         self, state: CycleState, pod: Pod, nodes: Snapshot, verdict: FilterVerdict
-    ) -> PostFilterResult:
+    ) -> PostFilterResult | Cycle[PostFilterResult]:
         refusal = self._not_eligible(pod, nodes, verdict)
         if refusal:
             return PostFilterResult(Unschedulable(refusal))
@@ -133,6 +135,31 @@ class DefaultPreemption(Plugin):
         candidates, failed, n_tried = self._search(case, potential)
         if not candidates:
             return _none_found(nodes, failed)
+        extenders = [one for one in self.handle.extenders if one.preempts(pod)]
+        if extenders:
+            return self._call_extenders(case, candidates, n_tried, extenders)
+        return self._select(nodes, candidates, n_tried)
+
+    def _call_extenders(
+        self, case: Case, candidates: list[DryRun], n_tried: int, extenders: list[Extender]
+    ) -> Cycle[PostFilterResult]:
+        """They may strike candidates out, or change their victims; one after the other."""
+        nodes, told = case.nodes, Preemption(n_tried)
+        left: VictimsByNode = {
+            nodes.names[run.row]: Victims(run.victims, run.n_pdb_violations) for run in candidates
+        }
+        for extender in extenders:
+            said = yield from extender.preempt(case.pod, nodes, left)
+            if isinstance(said, Status):
+                return PostFilterResult(Error(f"preemption: {said.message}"), preemption=told)
+            left = said
+            if not left:
+                return PostFilterResult(Unschedulable(NO_CANDIDATE), preemption=told)
+        runs = [DryRun(nodes.rows[name], *victims) for name, victims in left.items()]
+        return self._select(nodes, runs, n_tried)
+
+    def _select(self, nodes: Snapshot, candidates: list[DryRun], n_tried: int) -> PostFilterResult:
+        """The best of them."""
         keys = [criteria(one) for one in candidates]
         best = min(keys)
         ties = [one for one, key in zip(candidates, keys, strict=True) if key == best]
