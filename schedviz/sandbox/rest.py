@@ -13,7 +13,7 @@ import orjson
 from aiohttp import web
 
 from schedviz.kube.kinds import KINDS, Kind
-from schedviz.sandbox import about, binding, resources, views, watching
+from schedviz.sandbox import about, binding, fields, resources, views, watching
 from schedviz.sandbox.about import as_json
 from schedviz.sandbox.resources import Target
 from schedviz.sandbox.selectors import test_of
@@ -99,8 +99,11 @@ async def answer(storage: Storage, request: web.Request, path: str) -> web.Strea
             return _read_one(storage, place, form)
         return await _read_many(storage, request, place, form)
     raw = await body_of(request)
+    warnings = await _looked_over(request, place, raw)
     try:
-        return as_json(*_written(storage, request, place, raw))
+        response = as_json(*_written(storage, request, place, raw))
+        response.headers.extend(("Warning", f'299 - "{_quoted(text)}"') for text in warnings)
+        return response
     finally:
         await storage.settled()
 
@@ -123,6 +126,22 @@ async def _read_many(
 def _wanted(place: Place, query: Mapping[str, str], form: Form = PLAIN) -> watching.Wanted:
     test = test_of(query.get("labelSelector", ""), query.get("fieldSelector", ""))
     return watching.Wanted(place.kind, place.namespace, test, form)
+
+
+async def _looked_over(request: web.Request, place: Place, body: Any) -> list[str]:
+    """What ?fieldValidation=Warn tells of. Raises 400 where Strict refuses."""
+    how = request.query.get("fieldValidation", "Ignore")
+    whole = request.method == "PUT" or (request.method == "POST" and not place.subresource)
+    if how not in ("Strict", "Warn") or not whole:
+        return []
+    found = fields.complaints(place.kind, await request.read(), body)
+    if found and how == "Strict":
+        raise fields.refuse(place.kind, found)
+    return found
+
+
+def _quoted(text: str) -> str:
+    return text.replace("\\", "\\\\").replace('"', '\\"')
 
 
 # ---- writes --------------------------------------------------------------------------------------------------------

@@ -47,8 +47,22 @@ def bad_request(message: str) -> ApiError:
     return ApiError(400, "BadRequest", message)
 
 
+_CAUSES = {
+    "Required value": "FieldValueRequired",
+    "Invalid value": "FieldValueInvalid",
+    "Unsupported value": "FieldValueNotSupported",
+    "Duplicate value": "FieldValueDuplicate",
+    "Forbidden": "FieldValueForbidden",
+}
+
+
 def invalid(kind: str, name: str, why: str) -> ApiError:
-    return ApiError(422, "Invalid", f'{kind} "{name}" is invalid: {why}', name=name, kind=kind)
+    """why: `field: Invalid value: ...`, as the API server lists them."""
+    field, _, message = why.partition(": ")
+    reason = next((r for word, r in _CAUSES.items() if message.startswith(word)), "")
+    causes = [{"reason": reason, "message": message, "field": field}]
+    details = {"name": name, "kind": kind, "causes": causes}
+    return ApiError(422, "Invalid", f'{kind} "{name}" is invalid: {why}', **details)
 
 
 def expired(asked: int, oldest: int) -> ApiError:

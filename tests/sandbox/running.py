@@ -34,6 +34,13 @@ class Running:
             method, self.url + path, json=body, params=params, headers=headers, timeout=20
         )
 
+    def raw(self, method: str, path: str, body: str | bytes, **params: Any) -> requests.Response:
+        form = params.pop("form", "application/json")
+        headers = {"Authorization": f"Bearer {self.token}", "Content-Type": form}
+        return requests.request(
+            method, self.url + path, data=body, params=params, headers=headers, timeout=20
+        )
+
     def ok(self, method: str, path: str, body: Any = None, **params: Any) -> Any:
         answer = self.call(method, path, body, **params)
         assert answer.status_code < 300, answer.text

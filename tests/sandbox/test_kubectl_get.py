@@ -59,7 +59,7 @@ def test_what_there_is_not(there: Kubectl) -> None:
     )
     widget = {"apiVersion": "example.com/v1", "kind": "Widget", "metadata": {"name": "w"}}
     assert 'no matches for kind "Widget" in version "example.com/v1"' in there.refused(
-        "apply", "--validate=false", "-f", "-", stdin=widget
+        "apply", "-f", "-", stdin=widget
     )
     assert there.refused("get", "pod", "nobody") == (
         'Error from server (NotFound): pods "nobody" not found'
