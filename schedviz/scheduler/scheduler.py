@@ -293,7 +293,7 @@ class Scheduler:
         queued.unschedulable_plugins = set(attempt.unschedulable_plugins)
         queued.message = record.message
         moves = self._queue.add_unschedulable(queued, now)
-        return [*moves, *self._bindings.tell_failure(record, name), *asked]
+        return [*moves, *self._bindings.tell_failure(record, queued.pod, name), *asked]
 
     def _noted(self, outputs: list[Output]) -> list[Output]:
         self._settled.note(outputs)
