@@ -361,8 +361,8 @@ def failed_scheduling(record: CycleRecord) -> CreateEvent:
 
 
 def not_scheduled(record: CycleRecord, pod: Pod, nominated: str | None = None) -> PatchPodStatus:
-    """The PodScheduled condition, as kube-scheduler writes it: what was False stays so since when it was. nominated: the
-    new nominatedNodeName, None: as it is."""
+    """The PodScheduled condition, as kube-scheduler writes it; it has been False since it first was. nominated: the new
+    nominatedNodeName, None: as it is."""
     reason = "Unschedulable" if record.outcome is Outcome.UNSCHEDULABLE else "SchedulerError"
     condition = {
         "type": "PodScheduled",

@@ -76,6 +76,8 @@ class Scheduler:
         self._next_cycle = first_cycle
         self._remembered: dict[str, Remembered] = {}
         self._gate = Gate(pause)
+        self.is_synced = False
+        """Set by whoever drives it when the first lists are in: what comes with a node from then on is news."""
         self._settled = Settled()
         self._unreadable: set[str] = set()
         self._bindings = BindingCycles(self._queue, self._cache, self._settled)
@@ -184,14 +186,19 @@ class Scheduler:
         if change.error is not None:
             return self._malformed(change, change.error, now)
         old, pod = change.old, change.new
-        if pod is not None:
+        source = None
+        if pod is not None and pod.uid in self._unreadable:
             self._unreadable.discard(pod.uid)
+            source = Lane.MALFORMED
         outputs = self._bindings.heed(change, now)
         queued = self._queue.get(pod.uid) if isinstance(pod, Pod) else None
+        is_known = pod is not None and self._cache.holds(pod.uid)
         outputs += event_handlers.apply(change, self._world, now)
         outputs += self._bindings.look_again(change.kind, now)
         if isinstance(pod, Pod) and pod.node_name and not pod.is_terminal:
             outputs += self._seen_assigned(pod, queued, now)
+            if self.is_synced and queued is None and not is_known:
+                outputs += self._came_placed(pod, source, now)
         elif pod is None and old is not None:
             self._bindings.forget(old.uid)
             self._preemptions.forget(old.uid)
@@ -210,6 +217,15 @@ class Scheduler:
             fields = {"attempts": queued.attempts, "cycle": queued.cycle}
             self._settled.put(Lane.BOUND, ref, now, pod=pod, **fields)
         return outputs
+
+    def _came_placed(self, pod: Pod, source: Lane | None, now: float) -> list[Output]:
+        """A pod that has had its node from the beginning: nobody asked us, and nothing was checked."""
+        is_ours = pod.scheduler_name in self._profiles
+        if not is_ours or self._settled.get(pod.uid) is not None:
+            return []
+        ref = PodRef.of(pod)
+        self._settled.put(Lane.BOUND, ref, now, pod=pod)
+        return [Move(now, ref, source, Lane.BOUND, "CamePlaced", pod.node_name)]
 
     def _malformed(self, change: Change, error: MalformedObject, now: float) -> list[Output]:
         """A pod that can't be read is shown with the reason and not scheduled; a bound one keeps its last good form."""

@@ -187,7 +187,7 @@ class Session:
 
     def _begin(self) -> list[Output]:
         """The first lists are in: what was remembered and is not there is gone; commands may be obeyed."""
-        self._is_synced = True
+        self._is_synced = self._scheduler.is_synced = True
         now = self._now()
         gone = [pod for uid, pod in self._restored.items() if not self._scheduler.knows(uid)]
         self._restored.clear()

@@ -100,6 +100,8 @@ def _binding(session: Session, pod: PodState, now: float) -> str:
 
 
 def _bound(session: Session, pod: PodState, now: float) -> str:
+    if not pod.attempts:
+        return f"It was placed on node {pod.node_name} without the scheduler: nothing was checked."
     return f"It was bound to node {pod.node_name} after {_times(pod.attempts)}."
 
 

@@ -132,6 +132,7 @@ CAUSES: dict[str, str] = {
     "Assumed": "a node was chosen",
     "Bound": "the API server confirmed the binding",
     "AssignedPodAdd": "the pod turned up on a node",
+    "CamePlaced": "it came with its node: placed without the scheduler",
     "AssignedPodDelete": "a pod left a node: room was made",
     "Command/retry": "an operator asked for a retry",
     "Command/move": "an operator moved it",

@@ -107,5 +107,7 @@ def test_a_pod_that_names_its_node_is_counted_there_and_never_scheduled(world: W
         world.pod("u", cpu="1", tolerations=[{"operator": "Exists"}])
         world.until_tried("u")
     assert world.cycles("t") == []
+    assert [(move.target, move.cause) for move in world.moves("t")] == [(Lane.BOUND, "CamePlaced")]
+    assert world.lane("t") == Lane.BOUND
     kept = world.sandbox.ok("GET", f"{CLAIMS}/data")
     assert SELECTED_NODE not in (kept["metadata"].get("annotations") or {})

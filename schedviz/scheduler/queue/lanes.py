@@ -25,7 +25,7 @@ _ANYWHERE = frozenset({Lane.GONE, Lane.BOUND, Lane.MALFORMED})
 _AGAIN = frozenset({Lane.UNSCHEDULABLE, Lane.BACKOFF, Lane.ACTIVE, Lane.GATED})
 # Where a pod may go from where it is; None: it is not known yet (backoff: remembered from before a takeover).
 TRANSITIONS: dict[Lane | None, frozenset[Lane]] = {
-    None: frozenset({Lane.ACTIVE, Lane.BACKOFF, Lane.GATED, Lane.MALFORMED}),
+    None: frozenset({Lane.ACTIVE, Lane.BACKOFF, Lane.GATED, Lane.BOUND, Lane.MALFORMED}),
     Lane.GATED: _ANYWHERE | {Lane.ACTIVE, Lane.BACKOFF, Lane.GATED},
     Lane.UNSCHEDULABLE: _ANYWHERE | {Lane.ACTIVE, Lane.BACKOFF, Lane.GATED},
     Lane.BACKOFF: _ANYWHERE | {Lane.ACTIVE, Lane.GATED, Lane.SCHEDULING},
