@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from schedviz.scheduler.framework import status as st
+from schedviz.scheduler.framework.steps import Candidate, Preemption, Step
 from schedviz.web.models import Cycle
 from schedviz.web.views import cycle as view
+from tests.web import sample
 from tests.web.views.conftest import HOSTILE
 
 pytestmark = pytest.mark.django_db
@@ -60,3 +63,20 @@ def test_hostile_words_are_harmless(viewer, session):
     html = viewer.get("/sessions/demo/cycles/1/").content.decode()
     assert "<script>alert" not in html
     assert "&lt;script&gt;alert" in html
+
+
+def test_preemption_is_shown_as_it_was_decided(viewer, session):
+    made = sample.record(13, sample.pod_ref(9), n_passing=0, attempt=2)
+    candidates = (
+        Candidate("node-0000", (f"team-b/{HOSTILE}",), 0, 3, 3 + (1 << 31), 100.0),
+        Candidate("node-0001", ("team-b/web",), 1, 0, 1 << 31, None),
+    )
+    told = Preemption(4, candidates, ("node-0000",), "node-0000")
+    made.steps.append(Step("PostFilter", "DefaultPreemption", st.SUCCESS, preemption=told))
+    made.nominated_there = {"node-0002": ("team-c/first",)}
+    sample.sink(session).commit(sample.batch(cycles=[made]))
+    html = viewer.get("/sessions/demo/cycles/13/").content.decode()
+    assert "it violates the fewest disruption budgets" in html
+    assert "not started" in html
+    assert "had no room beside <bdi>team-c/first</bdi>" in html
+    assert "<script>alert" not in html
