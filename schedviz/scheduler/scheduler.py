@@ -148,6 +148,8 @@ class Scheduler:
         """(uids of pods, names of nodes) changed since the last call. Views of settled pods end at the next one."""
         pods, self._queue.touched = self._queue.touched, set()
         nodes, self._cache.touched = self._cache.touched, set()
+        nominator = self._queue.nominator
+        nodes, nominator.touched = nodes | nominator.touched, set()
         return pods | self._settled.drain(), nodes
 
     def knows(self, uid: str) -> bool:
@@ -165,7 +167,8 @@ class Scheduler:
 
     def node_view(self, name: str) -> NodeView | None:
         info = self._cache.node_info(name)
-        return None if info is None else views.of_node(info)
+        nominated = self._queue.nominator.by_node.get(name, {})
+        return None if info is None else views.of_node(info, nominated.values())
 
     def counts(self) -> dict[Lane, int]:
         """Pods by lane: the queue's and those being bound."""

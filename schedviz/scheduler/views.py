@@ -66,7 +66,8 @@ class PodView:
 
 @dataclass(slots=True)
 class NodeView:
-    """Quantities: cpu in milli-CPU, everything else in whole units."""
+    """Quantities: cpu in milli-CPU, everything else in whole units. nominated: the pods that room is kept for, the most
+    important first, each with `pod`, `priority` and `requests`."""
 
     name: str
     allocatable: dict[str, int]
@@ -76,6 +77,7 @@ class NodeView:
     ready: bool
     zone: str
     taints: list[str]
+    nominated: list[dict[str, Any]] = field(default_factory=list)
 
 
 class Settled:
@@ -140,7 +142,7 @@ def of_queued(queued: QueuedPodInfo, lane: Lane) -> PodView:
     )
 
 
-def of_node(info: NodeInfo) -> NodeView | None:
+def of_node(info: NodeInfo, nominated: Iterable[Pod] = ()) -> NodeView | None:
     """None while the node itself is unknown."""
     node = info.node
     if node is None:
@@ -154,4 +156,8 @@ def of_node(info: NodeInfo) -> NodeView | None:
         ready=node.is_ready,
         zone=node.zone,
         taints=[f"{taint.key}={taint.value}:{taint.effect}" for taint in node.taints],
+        nominated=[
+            {"pod": pod.key, "priority": pod.priority, "requests": dict(pod.requests)}
+            for pod in sorted(nominated, key=lambda pod: (-pod.priority, pod.key))
+        ],
     )

@@ -150,6 +150,8 @@ class NodeState(models.Model):
     ready = models.BooleanField(default=True)
     zone = models.CharField(max_length=253, blank=True)
     taints = models.JSONField(default=list)
+    nominated = models.JSONField(default=list)
+    """Pods that room is kept for: `pod`, `priority`, `requests` of each."""
 
     class Meta:
         constraints = [models.UniqueConstraint("session", "name", name="node_once")]

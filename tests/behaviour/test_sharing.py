@@ -25,11 +25,14 @@ def test_a_less_important_preemptor_loses_its_node_to_a_more_important_one(world
         world.until(lambda: any(c.nominated_node_name for c in world.cycles("top")))
         world.until(lambda: world.nominated("top") == "n1")
         assert world.nominated("mid") == "n1"  # both wait for the same room
+        kept = [(one["pod"], one["requests"]["cpu"]) for one in world.view("n1").nominated]
+        assert kept == [("default/top", 3000), ("default/mid", 3000)]
         tried = len(world.cycles("mid"))
         world.delete("v")
         world.until_bound("top")
         world.until(lambda: len(world.cycles("mid")) > tried and world.nominated("mid") == "")
     assert (world.node_of("top"), world.node_of("mid")) == ("n1", "")
+    assert world.view("n1").nominated == []
     last = world.cycles("mid")[-1].message
     assert "No preemption victims found for incoming pod" in last
     assert [event["regarding"]["name"] for event in world.events("Preempted")] == ["v"]

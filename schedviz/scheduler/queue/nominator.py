@@ -15,6 +15,8 @@ class Nominator:
     def __init__(self) -> None:
         self.by_node: dict[str, dict[str, Pod]] = {}
         self._node_of: dict[str, str] = {}
+        self.touched: set[str] = set()
+        """Nodes whose nominations changed; whoever shows nodes empties it."""
 
     def node_of(self, uid: str) -> str:
         """Where the pod is nominated to, or ""."""
@@ -27,6 +29,7 @@ class Nominator:
         if name:
             self._node_of[pod.uid] = name
             self.by_node.setdefault(name, {})[pod.uid] = pod
+            self.touched.add(name)
 
     def update(self, old: Pod, pod: Pod) -> None:
         """The pod changed. That neither form names a node means only that our own nomination is not written yet."""
@@ -37,6 +40,7 @@ class Nominator:
         name = self._node_of.pop(uid, "")
         if name:
             del self.by_node[name][uid]
+            self.touched.add(name)
             if not self.by_node[name]:
                 del self.by_node[name]
 

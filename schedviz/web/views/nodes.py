@@ -43,5 +43,15 @@ def _use(node: NodeState) -> dict[str, object]:
         "cpu": (uses.get("cpu", 0), has.get("cpu", 0), share(row, "cpu")),
         "memory": (uses.get("memory", 0), has.get("memory", 0), share(row, "memory")),
         "pods": (node.n_pods, has.get("pods", 0)),
+        "promised": _promised(node),
         "more": [(name, uses.get(name, 0), n) for name, n in has.items() if name not in USUAL],
     }
+
+
+def _promised(node: NodeState) -> list[str]:
+    """Resources of which the nominated pods alone want more than the node has: two preemptors wait for one room."""
+    wanted: dict[str, int] = {}
+    for one in node.nominated:
+        for name, n in one["requests"].items():
+            wanted[name] = wanted.get(name, 0) + n
+    return sorted(name for name, n in wanted.items() if n > node.allocatable.get(name, 0))

@@ -33,3 +33,14 @@ def test_a_node_may_have_nothing(viewer, session):
     session.nodes.update(allocatable={}, requested={}, zone="", taints=["<b>=:NoSchedule"])
     html = viewer.get(PATH).content.decode()
     assert "&lt;b&gt;=:NoSchedule" in html
+
+
+def test_a_node_says_for_whom_room_is_kept_and_when_it_is_promised_twice(viewer, session):
+    top = {"pod": "shop/<b>top", "priority": 1000, "requests": {"cpu": 3000}}
+    mid = {"pod": "shop/mid", "priority": 100, "requests": {"cpu": 3000, "memory": 1}}
+    session.nodes.filter(name="node-0001").update(nominated=[top])
+    html = viewer.get(PATH).content.decode()
+    assert "nominated: <bdi>shop/&lt;b&gt;top</bdi>" in html
+    assert "promised twice" not in html
+    session.nodes.filter(name="node-0001").update(nominated=[top, mid])
+    assert "promised twice: cpu<" in viewer.get(PATH).content.decode()
