@@ -113,7 +113,7 @@ class Exchange:
             connection: dict[str, bool] = {}
             try:
                 return await self._send(pool, connection)
-            except (ServerDisconnectedError, ConnectionResetError):
+            except (ServerDisconnectedError, aiohttp.ClientOSError):
                 if self.is_answering or not connection.get("is_reused"):
                     raise
 
@@ -212,7 +212,7 @@ def _in_go(error: Exception, to: ExtenderConfig) -> str:
         return "http: server gave HTTP response to HTTPS client" if is_plain else f"tls: {error}"
     if isinstance(error, ClientConnectorError):
         return f"dial tcp {_address(error)}: connect: {_reason(error.os_error)}"
-    if isinstance(error, ConnectionResetError):
+    if isinstance(error, aiohttp.ClientOSError | ConnectionResetError):
         return "read: connection reset by peer"
     return str(error) or type(error).__name__
 
