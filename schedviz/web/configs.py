@@ -12,11 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from schedviz.scheduler.config import ConfigError, Problem, SchedulerConfig, load
+from schedviz.scheduler.extender import safe_url
 from schedviz.scheduler.framework.node_info import QueueConfig
 from schedviz.scheduler.framework.runtime import Framework
 from schedviz.scheduler.profile import profiles_of
-
-CALLED_LATER = "Extenders are not called yet: pods are scheduled as if there were none."
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +62,7 @@ class CheckedConfig:
         return {
             "name": self.name,
             "text": self.text,
-            "extenders": [one.url_prefix for one in self.config.extenders],
+            "extenders": [safe_url(one.url_prefix) for one in self.config.extenders],
         }
 
 

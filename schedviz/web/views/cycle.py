@@ -9,7 +9,7 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from schedviz.scheduler.framework.steps import Outcome
-from schedviz.web import cycle_page, explanation, frames, preemption, readers
+from schedviz.web import cycle_page, explanation, extender_calls, frames, preemption, readers
 from schedviz.web import matrix as matrices
 from schedviz.web.strip import strip
 from schedviz.web.views.parts import digest, is_known, nothing_new, session_page
@@ -54,6 +54,7 @@ def cycle(request: HttpRequest, session: Session, number: int) -> HttpResponse:
         "funnel": cycle_page.funnel(record),
         "preemption": preemption.tree(record),
         "criteria": preemption.CRITERIA,
+        "extenders": extender_calls.asked(record),
         "kept_room": list(record.nominated_there.items()),
         "scoring": cycle_page.scoring(record, limit=ALL_SCORE_ROWS if show_all else SCORE_ROWS),
         "groups": cycle_page.groups(record),

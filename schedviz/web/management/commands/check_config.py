@@ -36,5 +36,3 @@ class Command(BaseCommand):
         self.stdout.write(found.config.effective(), ending="")
         if found.warning:
             self.stderr.write(found.warning)
-        if found.config.extenders:
-            self.stderr.write(configs.CALLED_LATER)

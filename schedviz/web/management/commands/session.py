@@ -80,7 +80,6 @@ class Command(BaseCommand):
         )
         names = ", ".join(session.scheduler_names)
         self.stdout.write(f"session {session.name} is there, for pods of {names}")
-        self._warn(session)
 
     def session_configure(self, options: dict[str, Any]) -> None:
         session = self._session(options["name"])
@@ -90,17 +89,12 @@ class Command(BaseCommand):
         self.stdout.write(
             f"session {session.name} runs {with_what} from its next start on, for pods of {names}"
         )
-        self._warn(session)
 
     def _config(self, path: str | None) -> CheckedConfig | None:
         try:
             return configs.from_file(Path(path)) if path else None
         except ConfigError as error:
             raise CommandError(configs.complaint(str(path), error)) from error
-
-    def _warn(self, session: Session) -> None:
-        if session.config.get("extenders"):
-            self.stdout.write(configs.CALLED_LATER)
 
     def _session(self, name: str) -> Session:
         session = readers.session_by_name(name)

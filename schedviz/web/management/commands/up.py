@@ -266,8 +266,7 @@ def greet(plan: Plan, supervisor: Supervisor, began: float, *, browser: bool) ->
     config = Session.objects.get(name=plan.session_name).config
     if config:
         lines.append(f"  config   {config['name']}")
-    if config.get("extenders"):
-        lines.append(f"           {configs.CALLED_LATER}")
+    lines += [f"           asks the extender {url}" for url in config.get("extenders", ())]
     lines += ["  stop     Ctrl-C", ""]
     for line in lines:
         supervisor.say(line)
