@@ -45,7 +45,7 @@ from schedviz.scheduler.schedule_one import Attempt, kept
 
 FREED = ClusterEvent("AssignedPod", ActionType.DELETE)
 """A forgotten assumption frees room like a deleted pod, as upstream has it."""
-EVENT_NOTE_CHARACTERS = 1024
+EVENT_NOTE_BYTES = 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -353,8 +353,9 @@ def scheduled(record: CycleRecord) -> CreateEvent:
 
 def failed_scheduling(record: CycleRecord) -> CreateEvent:
     note = record.message
-    if len(note) > EVENT_NOTE_CHARACTERS:
-        note = note[: EVENT_NOTE_CHARACTERS - 4] + " ..."
+    in_bytes = note.encode(errors="replace")
+    if len(in_bytes) > EVENT_NOTE_BYTES:
+        note = in_bytes[: EVENT_NOTE_BYTES - 4].decode(errors="ignore") + " ..."
     return CreateEvent(
         record.pod, "Warning", "FailedScheduling", "Scheduling", note, record.scheduler_name
     )

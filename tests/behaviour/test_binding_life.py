@@ -100,7 +100,8 @@ def test_a_pod_that_names_its_node_is_counted_there_and_never_scheduled(world: W
     world.sandbox.ok("POST", CLAIMS, claim("data", storageClassName="late"))
     volume = {"name": "data", "persistentVolumeClaim": {"claimName": "data"}}
     with world.scheduled():
-        world.until(lambda: any("n1" in batch.nodes for batch in world.sink.batches))
+        world.pod("marker", tolerations=[{"operator": "Exists"}])
+        world.until_bound("marker")  # the session has read what there was
         world.pod("t", cpu="10", nodeName="n1", volumes=[volume])
         world.until(lambda: world.view("n1").requested.get("cpu") == 10_000)
         assert world.view("n1").allocatable["cpu"] == 4000

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from schedviz.scheduler.framework.steps import Outcome
+from schedviz.scheduler.framework.steps import DeletePod, Lane, Outcome
 from schedviz.scheduler.profile import default_profile
+from tests import make
 from tests.behaviour.world import World
 from tests.make import node, pod
 from tests.scheduler.test_binding_cycles import Stage
+from tests.scheduler.test_preemptions import World as Preempting
 
 
 def test_a_less_important_preemptor_loses_its_node_to_a_more_important_one(world: World) -> None:
@@ -36,6 +38,34 @@ def test_a_less_important_preemptor_loses_its_node_to_a_more_important_one(world
     last = world.cycles("mid")[-1].message
     assert "No preemption victims found for incoming pod" in last
     assert [event["regarding"]["name"] for event in world.events("Preempted")] == ["v"]
+
+
+def test_each_victim_is_asked_once_whatever_happens_meanwhile() -> None:
+    """Deletions are answered after a second; every 0.2 s an unrelated pod leaves another node."""
+    made = Preempting()
+    made.put("Node", make.raw_node("n1", allocatable={"cpu": "4"}))
+    made.put("Node", make.raw_node("n2", allocatable={"cpu": "3"}))
+    for number in range(1, 5):
+        made.pod(f"v{number}", "1", node="n1")
+    made.pod("boss", "4", priority=1000)
+    made.cycles()
+    for number in range(5):
+        made.now += 0.2
+        made.pod(f"other-{number}", "1", node="n2")
+        made.put("Pod", None, f"other-{number}")
+        made.take(made.scheduler.tick(made.now))
+        made.cycles()
+        assert made.lane("boss") is Lane.GATED
+    assert sorted(made.asked()) == ["v1", "v2", "v3", "v4"]
+    made.answer(DeletePod, ok=False, status=404, n=0)  # it was gone already
+    for number in range(1, 4):
+        made.answer(DeletePod, n=number)
+    for number in range(1, 5):
+        made.put("Pod", None, f"v{number}")
+        made.cycles()
+    assert made.bound() == [("boss", "n1")]
+    assert made.now < 110.0
+    assert len(made.asked()) == 4
 
 
 def test_two_profiles_of_one_scheduler_never_share_the_last_cpu(world: World) -> None:

@@ -5,8 +5,18 @@ from __future__ import annotations
 import itertools
 import time
 
+import pytest
+
 from schedviz.kube.objects import Pod
-from schedviz.scheduler.framework.steps import Bind, Change, Lane, Move, Outcome
+from schedviz.scheduler.framework.steps import (
+    Bind,
+    Change,
+    CreateEvent,
+    Lane,
+    Move,
+    Outcome,
+    PatchPodStatus,
+)
 from schedviz.scheduler.profile import default_profile
 from schedviz.scheduler.scheduler import Scheduler
 from tests.behaviour.world import World, drain
@@ -165,3 +175,20 @@ def test_more_important_pods_come_first_and_those_that_fit_pass_those_that_do_no
     assert high.number < low.number  # it was tried before, and failed for cpu
     assert high.outcome is Outcome.UNSCHEDULABLE
     assert high.message.startswith("0/1 nodes are available: 1 Insufficient cpu.")
+
+
+@pytest.mark.parametrize("name", ["r", "ä"])
+def test_of_many_reasons_the_event_has_the_first_and_the_condition_all(name: str) -> None:
+    asked = {f"example.com/{name}{n}": "1" for n in range(60)}
+    nodes = [node(f"n{number}") for number in range(11)]
+    stage = Stage(*nodes, pod("greedy", requests=asked))
+    stage.cycle()
+    note = stage.effect(CreateEvent).action.note
+    assert len(note.encode()) <= 1024
+    assert note.endswith(" ...")
+    condition = stage.effect(PatchPodStatus).action.condition
+    assert condition is not None
+    told = condition["message"]
+    assert told.startswith(note.removesuffix(" ..."))
+    reasons = sorted(f"11 Insufficient example.com/{name}{n}" for n in range(60))  # as strings
+    assert told.startswith("0/11 nodes are available: " + ", ".join(reasons) + ". ")
