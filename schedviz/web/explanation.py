@@ -10,6 +10,7 @@ from collections import Counter
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from schedviz.scheduler.explain import Clause, NodeGroup, clauses, groups
 from schedviz.scheduler.framework.status import Code
 from schedviz.scheduler.framework.steps import Lane, Outcome
 from schedviz.web import readers
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from schedviz.web.models import PodState, Session
 
 VERSION = 1
+OBSERVED = "observed"
+"""What a plugin answered in a recorded cycle; `recomputed` is what it answers now, to a question of ours."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +36,8 @@ class Rejection:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """`sentence` says it all; `more` are further sentences; `cycle` is the attempt that they speak of, 0 when none."""
+    """`sentence` says it all; `more` are further sentences; `cycle` is the attempt that they speak of, 0 when none.
+    `clauses` and `groups`: how its nodes became fewer; read from the record, hence `certainty`."""
 
     pod: str
     lane: str
@@ -41,6 +45,10 @@ class Explanation:
     more: list[str] = field(default_factory=list)
     rejections: list[Rejection] = field(default_factory=list)
     cycle: int = 0
+    clauses: list[Clause] = field(default_factory=list)
+    groups: list[NodeGroup] = field(default_factory=list)
+    n_nodes: int = 0
+    certainty: str = OBSERVED
 
     def as_json(self) -> dict[str, Any]:
         return {"version": VERSION, **asdict(self)}
@@ -57,6 +65,9 @@ def explain(session: Session, pod: PodState, now: float | None = None) -> Explan
         more=_more(pod, record, now),
         rejections=rejections(record) if record else [],
         cycle=pod.cycle,
+        clauses=clauses(record) if record else [],
+        groups=groups(record) if record else [],
+        n_nodes=len(record.node_names) if record else 0,
     )
 
 

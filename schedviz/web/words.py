@@ -117,6 +117,25 @@ FILTERS: dict[str, str] = {
     "PodTopologySpread": "spread constraints kept",
     "InterPodAffinity": "pod affinity kept",
 }
+DEMANDS = {
+    "Too many pods": "room for one more pod",
+    "node(s) had untolerated taint(s)": "taints tolerated",
+    "node(s) didn't match Pod's node affinity/selector": "selector and affinity match",
+    "node(s) didn't match pod anti-affinity rules": "pod anti-affinity kept",
+    "node(s) didn't match pod affinity rules": "pod affinity kept",
+    "node(s) didn't satisfy existing pods anti-affinity rules": "anti-affinity of pods there kept",
+    "node(s) didn't match pod topology spread constraints": "spread constraints kept",
+    "node(s) didn't match pod topology spread constraints (missing required label)": "has the label to spread by",
+}
+
+
+def demand(plugin: str, reason: str) -> str:
+    """What a node must do so that the plugin has no longer this reason."""
+    if reason.startswith("Insufficient "):
+        return f"enough {reason.removeprefix('Insufficient ')} free"
+    return DEMANDS.get(reason) or FILTERS.get(plugin) or plugin
+
+
 CAUSES: dict[str, str] = {
     "PodAdd": "the pod was created",
     "PodUpdate": "the pod was changed",

@@ -103,7 +103,9 @@ def test_the_command_says_it(session):
     out = io.StringIO()
     call_command("explain", "team-a/pod-3", stdout=out)
     assert "team-a/pod-3 (backoff)" in out.getvalue()
-    assert "NodeResourcesFit: Insufficient memory" in out.getvalue()
+    assert "How its 6 nodes became fewer:\n  taints tolerated: 4\n" in out.getvalue()
+    assert "never, 2 nodes by TaintToleration: node(s) had untolerated taint(s)" in out.getvalue()
+    assert "not now, 4 nodes by NodeResourcesFit: " in out.getvalue()
 
 
 def test_the_command_says_it_to_programs(session):
@@ -111,6 +113,9 @@ def test_the_command_says_it_to_programs(session):
     call_command("explain", "team-a/pod-3", output="json", stdout=out)
     found = json.loads(out.getvalue())
     assert (found["version"], found["pod"], found["lane"]) == (1, "team-a/pod-3", "backoff")
+    assert [clause["n_left"] for clause in found["clauses"]][-1] == 0
+    assert sum(group["n_nodes"] for group in found["groups"]) == found["n_nodes"] == 6
+    assert found["certainty"] == "observed"
 
 
 def test_an_unknown_pod_or_session_is_said(session):

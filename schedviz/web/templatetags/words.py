@@ -91,3 +91,8 @@ def query(**parts: Any) -> str:
     return "?" + urlencode(
         {name: value for name, value in parts.items() if value not in ("", None)}
     )
+
+
+@register.simple_tag
+def demand(plugin: str, reason: str) -> str:
+    return words.demand(plugin, reason)

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from schedviz.web import readers
+from schedviz.web import readers, words
 from schedviz.web.explanation import explain
 
 if TYPE_CHECKING:
     from django.core.management.base import CommandParser
 
+    from schedviz.scheduler.explain import NodeGroup
     from schedviz.web.explanation import Explanation
     from schedviz.web.models import Session
 
@@ -44,11 +45,14 @@ class Command(BaseCommand):
         self.stdout.write(f"{found.pod} ({found.lane})")
         for sentence in (found.sentence, *found.more):
             self.stdout.write(sentence)
-        for rejection in found.rejections:
-            nodes = "node" if rejection.n_nodes == 1 else "nodes"
-            self.stdout.write(
-                f"  {rejection.n_nodes} {nodes}: {rejection.plugin}: {rejection.reason}"
-            )
+        if found.clauses:
+            self.stdout.write(f"How its {words.plural(found.n_nodes, 'node')} became fewer:")
+            for clause in found.clauses:
+                self.stdout.write(
+                    f"  {words.demand(clause.plugin, clause.reason)}: {clause.n_left}"
+                )
+        for group in found.groups:
+            self.stdout.write(_told(group))
 
     def _session(self, name: str | None) -> Session:
         sessions = readers.sessions_list()
@@ -64,3 +68,10 @@ class Command(BaseCommand):
             names = ", ".join(session.name for session in sessions)
             raise CommandError(f"there are several sessions: give --session ({names})")
         return sessions[0]
+
+
+def _told(group: NodeGroup) -> str:
+    when = "never" if group.never else "not now"
+    named = ", ".join(group.nodes) + (f" and {group.n_more} more" if group.n_more else "")
+    why = "; ".join(group.reasons) or "left out before the filters"
+    return f"  {when}, {words.plural(group.n_nodes, 'node')} by {', '.join(group.plugins)}: {why} ({named})"
