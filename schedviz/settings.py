@@ -2,7 +2,8 @@
 
 Read from the environment, so that every process of one installation agrees:
 SCHEDVIZ_DATA (folder of the database, the secret key, the broker's socket), DATABASE_URL, SCHEDVIZ_REDIS_URL,
-SCHEDVIZ_ALLOWED_HOSTS, SCHEDVIZ_HTTPS, SCHEDVIZ_TRUST_PROXY, SCHEDVIZ_DEBUG, SCHEDVIZ_DEMO, SCHEDVIZ_RING_*.
+SCHEDVIZ_ALLOWED_HOSTS, SCHEDVIZ_HTTPS, SCHEDVIZ_TRUST_PROXY, SCHEDVIZ_DEBUG, SCHEDVIZ_DEMO, SCHEDVIZ_RING_*,
+SCHEDVIZ_SAMPLE_NODES.
 """
 
 from __future__ import annotations
@@ -181,6 +182,9 @@ RING_CYCLES = number("SCHEDVIZ_RING_CYCLES", 50_000)
 RING_HOURS = number("SCHEDVIZ_RING_HOURS", 72)
 RING_MB = number("SCHEDVIZ_RING_MB", 1024)
 RING_SUMMARY_FACTOR = 4
+SAMPLE_NODES = flag("SCHEDVIZ_SAMPLE_NODES")
+"""Stop looking at nodes when enough are found, as kube-scheduler does in large clusters (percentageOfNodesToScore). Off:
+each cycle looks at every node, so that its record is whole."""
 
 # ---- broker and channel layer ----------------------------------------------------------------------------------------
 

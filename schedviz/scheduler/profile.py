@@ -85,6 +85,7 @@ def profiles_of(
             words = f"initializing profiles: creating profile for scheduler name {name}: {error}"
             raise _located(config, i, error, words) from error
         found[name].extenders = extenders
+        found[name].percentage_of_nodes_to_score = config.percentage_of_nodes_to_score(name)
         sort = found[name].points["QueueSort"][0].name
         if first and sort != first:
             words = f'different queue sort plugins for profile "{name}": "{sort}", first: "{first}"'

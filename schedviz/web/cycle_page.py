@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from schedviz.scheduler.framework.sampling import NOT_LOOKED_AT
 from schedviz.scheduler.framework.status import Code
 from schedviz.web import words
 
@@ -107,6 +108,12 @@ def funnel(record: CycleRecord) -> list[Stage]:
     n_all = len(record.node_names)
     left = n_all
     stages = [Stage("all nodes", "", n_all, 0, 100.0)]
+    unseen = int((record.first_failure == NOT_LOOKED_AT).sum())
+    if unseen:
+        left -= unseen
+        stages.append(
+            Stage("looked at until enough were found", "", left, unseen, 100.0 * left / n_all)
+        )
     for index, step in enumerate(filters(record)):
         lost = int((record.first_failure == index).sum())
         if lost:
@@ -277,11 +284,14 @@ def _first_rejections(record: CycleRecord) -> Counter[str]:
 
 
 def _note(step: Step, firsts: Counter[str]) -> str:
+    if step.call is not None and step.call.error:
+        return "no answer that counts"
     if step.nodes is not None:
         n_passed = int(step.nodes.passed.sum())
+        n_asked = int((step.nodes.codes != int(Code.SKIP)).sum())
         first = firsts[step.plugin]
         more = f", first to reject {first}" if first else ""
-        return f"passed {n_passed} of {len(step.nodes)}{more}"
+        return f"passed {n_passed} of {n_asked}{more}"
     if step.scores is not None:
         return f"weight {step.scores.weight}"
     if step.node_names is not None:

@@ -12,6 +12,7 @@ import numpy as np
 import orjson
 
 from schedviz.scheduler import plugins
+from schedviz.scheduler.framework.sampling import NOT_LOOKED_AT
 from schedviz.scheduler.framework.status import Code
 from schedviz.web.cycle_page import filters
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from schedviz.scheduler.framework.steps import CycleRecord, Step
 
 PASSED, FIRST, FIRST_NEVER, TOO, SKIPPED, TOO_NEVER, ERROR = range(7)
+ENOUGH = "not looked at: enough nodes had been found"
 SYMBOLS = "●▲◆△–◇!"
 MEANINGS = (
     "passed",
@@ -81,6 +83,7 @@ def matrix(record: CycleRecord) -> Matrix | None:
             cells[:, columns.index(step.plugin)] = _verdicts(
                 step.nodes.codes, record.first_failure == index
             )
+    cells[record.first_failure == NOT_LOOKED_AT] = SKIPPED
     outcomes = _outcomes(record, steps)
     order = sorted(range(n_nodes), key=lambda row: _rank(record, row, outcomes[row]))
     return Matrix(
@@ -93,7 +96,7 @@ def matrix(record: CycleRecord) -> Matrix | None:
 
 def _columns(record: CycleRecord, steps: list[Step]) -> list[str]:
     """The filters that ran and, at their places, those that had nothing to do."""
-    ran = [step.plugin for step in steps]
+    ran = list(dict.fromkeys(step.plugin for step in steps))  # an extender may be asked twice
     idle = [
         step.plugin
         for step in record.steps
@@ -120,6 +123,7 @@ def _verdicts(codes: NDArray[np.uint8], is_first: NDArray[np.bool_]) -> NDArray[
     verdicts[failed & is_first] = FIRST
     verdicts[failed & is_first & never] = FIRST_NEVER
     verdicts[codes == int(Code.ERROR)] = ERROR
+    verdicts[codes == int(Code.SKIP)] = SKIPPED
     return verdicts
 
 
@@ -129,6 +133,8 @@ def _outcomes(record: CycleRecord, steps: list[Step]) -> list[tuple[int | None, 
         for row, total in zip(record.feasible, record.totals, strict=True):
             outcomes[row] = (int(total), "")
     assert record.first_failure is not None
+    for row in np.flatnonzero(record.first_failure == NOT_LOOKED_AT):
+        outcomes[row] = (None, ENOUGH)
     for row in np.flatnonzero(record.first_failure >= 0):
         nodes = steps[record.first_failure[row]].nodes
         outcomes[row] = (None, nodes.status(row).message if nodes is not None else "")
@@ -139,4 +145,11 @@ def _rank(record: CycleRecord, row: int, outcome: tuple[int | None, str]) -> tup
     assert record.first_failure is not None
     failed = int(record.first_failure[row])
     is_chosen = record.node_names[row] == record.chosen
-    return (not is_chosen, failed >= 0, -(outcome[0] or 0), -failed, outcome[1], row)
+    return (
+        not is_chosen,
+        failed >= 0 or failed == NOT_LOOKED_AT,
+        -(outcome[0] or 0),
+        -failed,
+        outcome[1],
+        row,
+    )

@@ -10,12 +10,14 @@ import threading
 import time
 from typing import TYPE_CHECKING, Any
 
+from django.conf import settings
 from django.db import DatabaseError, connection
 
 from schedviz.cluster.client import ClusterClient
 from schedviz.scheduler.commands import Pause
 from schedviz.scheduler.config import ConfigError
 from schedviz.scheduler.framework.node_info import Hold
+from schedviz.scheduler.framework.sampling import Sampling
 from schedviz.scheduler.framework.steps import Lane
 from schedviz.scheduler.profile import default_profile
 from schedviz.scheduler.scheduler import Scheduler
@@ -136,6 +138,7 @@ class RunningSession:
             config=queue,
             first_cycle=row.last_cycle + 1,
             pause=Pause(**pause) if (pause := row.counters.get("pause")) else None,
+            sampling=Sampling() if settings.SAMPLE_NODES else None,
         )
         pods = PodState.objects.filter(session=row).exclude(lane=Lane.GONE)
         return Engine(

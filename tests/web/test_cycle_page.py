@@ -6,6 +6,7 @@ import numpy as np
 import orjson
 import pytest
 
+from schedviz.scheduler.framework.sampling import NOT_LOOKED_AT
 from schedviz.web import cycle_page
 from schedviz.web import matrix as matrices
 from tests.web import sample
@@ -80,6 +81,18 @@ def test_a_filter_with_nothing_to_do_keeps_its_column():
     matrix = matrices.matrix(record)
     column = matrix.plugins.index("NodeAffinity")
     assert (matrix.cells[:, column] == matrices.SKIPPED).all()
+
+
+def test_a_node_that_was_not_looked_at_has_no_verdict():
+    record = made()
+    record.first_failure[0] = NOT_LOOKED_AT
+    name = record.node_names[0]
+    found = matrices.matrix(record)
+    row = next(one for one in found.rows() if one["node"] == name)
+    assert set(row["cells"]) == {matrices.SKIPPED}
+    assert row["reason"] == matrices.ENOUGH
+    assert found.names[-1] == name
+    assert cycle_page.funnel(record)[1].lost == 1
 
 
 def test_the_frame():

@@ -20,7 +20,6 @@ from schedviz.scheduler.config.plugin_sets import (
     features,
     field_of,
 )
-from schedviz.scheduler.config.sampling import num_feasible_nodes_to_find
 
 __all__ = [
     "DEFAULT_FEATURES",
@@ -40,5 +39,4 @@ __all__ = [
     "field_of",
     "from_object",
     "load",
-    "num_feasible_nodes_to_find",
 ]

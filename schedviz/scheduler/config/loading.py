@@ -48,7 +48,7 @@ class SchedulerConfig:
         return float(self.full["podMaxBackoffSeconds"])
 
     def percentage_of_nodes_to_score(self, scheduler_name: str) -> int:
-        """The profile's word counts before the whole configuration's; 0 is adaptive: see `sampling`."""
+        """The profile's word counts before the whole configuration's; 0 is adaptive: see `framework.sampling`."""
         own = {one.scheduler_name: one.percentage_of_nodes_to_score for one in self.profiles}
         percentage = own.get(scheduler_name)
         whole: int = self.full["percentageOfNodesToScore"]

@@ -18,6 +18,7 @@ from schedviz.scheduler.framework.cycle_state import CycleState
 from schedviz.scheduler.framework.extending import Extender
 from schedviz.scheduler.framework.interface import Plugin, Reads, Rows, answer, spoken
 from schedviz.scheduler.framework.rng import Rng
+from schedviz.scheduler.framework.sampling import Sampling
 from schedviz.scheduler.framework.snapshot import Snapshot
 from schedviz.scheduler.framework.status import SUCCESS, Code, Error, NodeStatuses, Status
 from schedviz.scheduler.framework.steps import Step
@@ -94,6 +95,8 @@ class Filters:
         self.leaving: Container[str] = ()
         self.extenders: Sequence[Extender] = ()
         self.rng = Rng(0)
+        self.sampling: Sampling | None = None
+        self.percentage_of_nodes_to_score = 0
         for plugin in plugins.values():
             plugin.handle = self
 
@@ -136,6 +139,8 @@ class Filters:
             outside[verdict.feasible] = False
             first[outside] = -2
         if not len(verdict.feasible):
+            if self.sampling is not None:
+                self.sampling.cut(self.percentage_of_nodes_to_score, nodes, first)
             verdict.feasible = np.flatnonzero(first == -1)
             if len(verdict.feasible) < len(first):
                 verdict.error = verdict.error or first_error(verdict)

@@ -1,10 +1,10 @@
-"""Durations, names, sampling and how the effective configuration is written."""
+"""Durations, names and how the effective configuration is written."""
 
 from __future__ import annotations
 
 import pytest
 
-from schedviz.scheduler.config import durations, load, names, num_feasible_nodes_to_find
+from schedviz.scheduler.config import durations, load, names
 from schedviz.scheduler.config.effective import to_yaml
 from tests.scheduler.config.writing import HEAD, args_of, with_head
 
@@ -59,23 +59,6 @@ def test_names(name, faults):
     found = names.label_key_faults(name)
     assert len(found) == len(faults)
     assert all(one.startswith(words) for one, words in zip(found, faults, strict=True))
-
-
-@pytest.mark.parametrize(
-    ("percentage", "nodes", "enough"),
-    [
-        pytest.param(0, 50, 50, id="a small cluster: all"),
-        pytest.param(10, 99, 99, id="a small cluster, whatever the percentage"),
-        pytest.param(0, 100, 100, id="never less than 100"),
-        pytest.param(40, 1000, 400, id="40 % of 1,000"),
-        pytest.param(5, 1000, 100, id="5 % of 1,000 is less than 100"),
-        pytest.param(0, 1000, 420, id="adaptive: 42 % of 1,000"),
-        pytest.param(0, 6000, 300, id="adaptive: never less than 5 %"),
-        pytest.param(100, 5000, 5000, id="all"),
-    ],
-)
-def test_num_feasible_nodes_to_find(percentage, nodes, enough):
-    assert num_feasible_nodes_to_find(percentage, nodes) == enough
 
 
 def test_a_profiles_percentage_counts_before_the_whole_configurations():
