@@ -1,8 +1,9 @@
 """One attempt for one pod: from PreFilter to the chosen node, and the words when there is none.
 
 `scheduler` drives it; every Step of every plugin and extender is yielded and kept in the record. Mirrors
-pkg/scheduler/schedule_one.go (v1.36). Nodes are sampled only where that is asked for
-(`framework.sampling`): else all are looked at, so that the record is whole. Left out on purpose: upstream's goroutines (the binding cycle waits in `scheduler` for its Reply).
+pkg/scheduler/schedule_one.go (v1.36). Nodes are sampled only where that is asked for (`framework.sampling`): else all
+are looked at, so that the record is whole. Left out on purpose: upstream's goroutines (the binding cycle waits in
+`scheduler` for its Reply).
 """
 
 from __future__ import annotations
