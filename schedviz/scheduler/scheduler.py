@@ -22,7 +22,6 @@ from schedviz.scheduler.extender import EXTENDER_NAME
 from schedviz.scheduler.framework.node_info import QueueConfig, QueuedPodInfo
 from schedviz.scheduler.framework.rng import Rng
 from schedviz.scheduler.framework.runtime import Framework
-from schedviz.scheduler.framework.sampling import Sampling
 from schedviz.scheduler.framework.steps import (
     CallExtenders,
     Change,
@@ -46,8 +45,7 @@ OVERTAKEN = "The pod was deleted or bound by another while it was being schedule
 
 class Scheduler:
     """profiles: by scheduler name, all with the same queue sort. first_cycle: number of the next cycle.
-    assumed_ttl_seconds: how long a bound pod may stay unconfirmed by the watch; 0: for ever, as upstream.
-    sampling: how nodes are sampled by each profile's percentageOfNodesToScore; None: every node is looked at."""
+    assumed_ttl_seconds: how long a bound pod may stay unconfirmed by the watch; 0: for ever, as upstream."""
 
     def __init__(
         self,
@@ -58,7 +56,6 @@ class Scheduler:
         config: QueueConfig | None = None,
         assumed_ttl_seconds: float = 0.0,
         pause: Pause | None = None,
-        sampling: Sampling | None = None,
     ) -> None:
         if not profiles:
             raise ValueError("a scheduler needs at least one scheduler name")
@@ -89,7 +86,7 @@ class Scheduler:
         for profile in self._profiles.values():
             profile.nominated = self._queue.nominator.by_node
             profile.preempting, profile.leaving = self._preemptions, self._preemptions.leaving
-            profile.rng, profile.sampling = self._rng, sampling
+            profile.rng = self._rng
         self._world = World(
             self._cache, self._queue, self._profiles.__contains__, lambda pod: self._recall(pod)
         )

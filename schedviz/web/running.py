@@ -131,6 +131,10 @@ class RunningSession:
     def _build(self) -> Engine:
         row = self._row
         profiles, queue = _configured(row)
+        if settings.SAMPLE_NODES:
+            sampling = Sampling()
+            for profile in profiles.values():
+                profile.sampling = sampling
         client = ClusterClient.from_kubeconfig(row.cluster.kubeconfig_path, row.cluster.context)
         scheduler = Scheduler(
             profiles,
@@ -138,7 +142,6 @@ class RunningSession:
             config=queue,
             first_cycle=row.last_cycle + 1,
             pause=Pause(**pause) if (pause := row.counters.get("pause")) else None,
-            sampling=Sampling() if settings.SAMPLE_NODES else None,
         )
         pods = PodState.objects.filter(session=row).exclude(lane=Lane.GONE)
         return Engine(

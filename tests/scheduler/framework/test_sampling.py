@@ -84,7 +84,9 @@ def test_a_small_cluster_is_looked_at_whole():
 
 
 def test_a_scheduler_that_samples_scores_what_it_looked_at_and_goes_on_from_there():
-    made = Scheduler({"default-scheduler": default_profile()}, sampling=Sampling())
+    profile = default_profile()
+    profile.sampling = Sampling()
+    made = Scheduler({"default-scheduler": profile})
     for number in range(250):
         made.apply(Change("Node", None, make.node(f"n{number:03}")), 0.0)
     records = []
