@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 from urllib.parse import urlencode
 
 from django import template
@@ -13,6 +13,8 @@ from django.utils.html import format_html
 from schedviz.web import permissions, words
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from django.utils.safestring import SafeString
 
 register = template.Library()
@@ -39,37 +41,36 @@ def said(place: dict[str, Any]) -> list[tuple[str, str]]:
     return [(name, str(value)) for name, value in words_of if value not in ("", None, {})]
 
 
+Moment: TypeAlias = "float | datetime.datetime | None"
+
+
 @register.filter
-def moment(at: float | datetime.datetime | None, shape: str = "%H:%M:%S") -> SafeString | str:
+def moment(at: Moment, shape: str = "%H:%M:%S") -> SafeString | str:
     """A moment in UTC, told in the visitor's own time zone by the page's script."""
-    if not at:
-        return "–"
-    if isinstance(at, datetime.datetime):
-        at = at.timestamp()
-    when = datetime.datetime.fromtimestamp(at, datetime.UTC)
-    return format_html(
-        '<time datetime="{}" data-moment="{}" title="{} UTC">{}</time>',
-        when.isoformat(),
-        f"{at:.3f}",
-        when.strftime("%Y-%m-%d %H:%M:%S"),
-        when.strftime(shape),
-    )
+    return _time(at, "moment", lambda when: when.strftime(shape))
 
 
 @register.filter
-def ago(at: float | datetime.datetime | None) -> SafeString | str:
+def ago(at: Moment) -> SafeString | str:
     """How long ago, kept up to date by the page's script."""
+    return _time(at, "since", lambda when: words.seconds(time.time() - when.timestamp()))
+
+
+def _time(
+    at: Moment, attribute: str, shown: Callable[[datetime.datetime], str]
+) -> SafeString | str:
+    """attribute: the data- one by which the page's script knows what to do with it."""
     if not at:
         return "–"
-    if isinstance(at, datetime.datetime):
-        at = at.timestamp()
-    when = datetime.datetime.fromtimestamp(at, datetime.UTC)
+    seconds = at.timestamp() if isinstance(at, datetime.datetime) else at
+    when = datetime.datetime.fromtimestamp(seconds, datetime.UTC)
     return format_html(
-        '<time datetime="{}" data-since="{}" title="{} UTC">{}</time>',
+        '<time datetime="{}" data-{}="{}" title="{} UTC">{}</time>',
         when.isoformat(),
-        f"{at:.3f}",
+        attribute,
+        f"{seconds:.3f}",
         when.strftime("%Y-%m-%d %H:%M:%S"),
-        words.seconds(time.time() - at),
+        shown(when),
     )
 
 
