@@ -94,7 +94,9 @@ class Tree:
 
 def tree(record: CycleRecord) -> Tree | None:
     """None when no preemption was asked for, or when its detail is not kept any more."""
-    step = next((one for one in record.steps if one.point == "PostFilter" and one.call is None), None)
+    step = next(
+        (one for one in record.steps if one.point == "PostFilter" and one.call is None), None
+    )
     if step is None or record.feasible is None:
         return None
     told = step.preemption
