@@ -68,10 +68,12 @@ def evict(storage: Objects, target: Target, eviction: Object) -> None:
         raise bad_request("deleteOptions: the API defines an object here")
     pod = resources.get(storage, target)
     labels = pod["metadata"].get("labels") or {}
+    asked: list[Object] = []
     for budget in storage.values("PodDisruptionBudget"):
         if budget["metadata"]["namespace"] != target.namespace or not _covers(budget, labels):
             continue
         status = budget.get("status") or {}
+        asked.append(budget)
         if isinstance(status.get("disruptionsAllowed"), int) and status["disruptionsAllowed"] <= 0:
             name = budget["metadata"]["name"]
             why = {
@@ -79,7 +81,19 @@ def evict(storage: Objects, target: Target, eviction: Object) -> None:
                 "message": f"The disruption budget {name} needs all its pods",
             }
             raise ApiError(429, "TooManyRequests", TOO_FEW, causes=[why])
+    if not pod["metadata"].get("deletionTimestamp"):
+        for budget in asked:
+            _take_one(storage, budget)
     resources.delete(storage, target, options)
+
+
+def _take_one(storage: Objects, budget: Object) -> None:
+    """Until the controller has counted again, this eviction counts."""
+    status, meta = budget.get("status") or {}, budget["metadata"]
+    if isinstance(status.get("disruptionsAllowed"), int):
+        less = {**status, "disruptionsAllowed": status["disruptionsAllowed"] - 1}
+        new = {**budget, "metadata": dict(meta), "status": less}
+        storage.put("PodDisruptionBudget", f"{meta['namespace']}/{meta['name']}", new)
 
 
 def _covers(budget: Object, labels: dict[str, str]) -> bool:

@@ -6,12 +6,14 @@ the pod strategy, as far as a scheduler and its clients notice.
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
 from schedviz.kube.kinds import Kind
 from schedviz.kube.volumes import BETA_CLASS
+from schedviz.sandbox import workloads
 from schedviz.sandbox.status import ApiError
 from schedviz.sandbox.storage import Object, Objects
 
@@ -33,6 +35,7 @@ def timestamp() -> str:
 
 def on_create(storage: Objects, kind: Kind, new: Object) -> None:
     """Fills in `new`. Raises 403 where the admission of a priority says no."""
+    workloads.fill(kind, new)
     fill = _ON_CREATE.get(kind.kind)
     if fill is not None:
         fill(storage, new)
@@ -71,6 +74,18 @@ def _volume(storage: Objects, volume: Object) -> None:
     usual = {"persistentVolumeReclaimPolicy": "Retain", "volumeMode": "Filesystem"}
     volume["spec"] = usual | (volume.get("spec") or {})
     volume["status"] = {"phase": "Pending"}
+
+
+def _without_status(storage: Objects, new: Object) -> None:
+    new.pop("status", None)
+
+
+def _secret(storage: Objects, new: Object) -> None:
+    new.setdefault("type", "Opaque")
+    said = new.pop("stringData", None) or {}
+    coded = {name: base64.b64encode(str(text).encode()).decode() for name, text in said.items()}
+    if coded:
+        new["data"] = (new.get("data") or {}) | coded
 
 
 def _claim(storage: Objects, claim: Object) -> None:
@@ -197,7 +212,9 @@ _ON_CREATE: dict[str, Callable[[Objects, Object], None]] = {
     "Node": _node,
     "Namespace": _namespace,
     "PriorityClass": _priority_class,
+    "Secret": _secret,
     "StorageClass": _storage_class,
+    "PodDisruptionBudget": _without_status,
     "PersistentVolume": _volume,
     "PersistentVolumeClaim": _claim,
 }

@@ -15,7 +15,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from schedviz.kube.kinds import KINDS, Kind
-from schedviz.sandbox import defaults, patches, validation
+from schedviz.sandbox import defaults, patches, validation, workloads
 from schedviz.sandbox.defaults import timestamp
 from schedviz.sandbox.status import (
     STALE,
@@ -30,6 +30,7 @@ from schedviz.sandbox.storage import Object, Objects
 
 _ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
 _LONGEST_BASE = 58
+FOREGROUND = "foregroundDeletion"
 PATCHES: dict[str, Callable[[Any, Any], Any]] = {
     "application/merge-patch+json": patches.merge,
     "application/strategic-merge-patch+json": patches.strategic_merge,
@@ -92,6 +93,7 @@ def create(storage: Objects, kind: Kind, namespace: str, body: Object) -> Object
         meta.pop(gone, None)
     new: Object = {**body, "apiVersion": kind.api_version, "kind": kind.kind, "metadata": meta}
     defaults.on_create(storage, kind, new)
+    workloads.check(kind, new)
     return storage.put(kind.kind, key, new)
 
 
@@ -108,8 +110,16 @@ def _place(storage: Objects, kind: Kind, namespace: str, meta: dict[str, Any]) -
         )
         raise bad_request(message)
     meta["namespace"] = namespace
-    if storage.get("Namespace", namespace) is None:
+    found = storage.get("Namespace", namespace)
+    if found is None:
         raise not_found("namespaces", namespace)
+    if found["metadata"].get("deletionTimestamp"):
+        name = meta.get("name") or meta.get("generateName") or ""
+        why = (
+            f"unable to create new content in namespace {namespace} because it is being terminated"
+        )
+        message = f'{kind.plural} "{name}" is forbidden: {why}'
+        raise ApiError(403, "Forbidden", message, name=name, kind=kind.plural)
 
 
 def _name(storage: Objects, kind: Kind, namespace: str, meta: dict[str, Any]) -> str:
@@ -146,7 +156,7 @@ def update(storage: Objects, target: Target, body: Object, *, subresource: str =
         new = _replaced(kind, old, {**body, "metadata": meta})
     if _same(old, new):
         return old
-    if _is_over(new):
+    if is_over(new):
         return storage.remove(kind.kind, target.key)
     return storage.put(kind.kind, target.key, new)
 
@@ -161,6 +171,8 @@ def _replaced(kind: Kind, old: Object, body: Object) -> Object:
         spec = {"priority": old["spec"].get("priority")} | (body.get("spec") or {})
         new["spec"] = defaults.pod_spec(spec)
         validation.pod_update(old, new)
+    workloads.fill(kind, new)
+    workloads.check(kind, new, old)
     if new.get("spec") != old.get("spec"):
         new["metadata"]["generation"] = int(old["metadata"].get("generation") or 1) + 1
     return new
@@ -170,12 +182,17 @@ def patch(
     storage: Objects, target: Target, body: Any, *, form: str, subresource: str = ""
 ) -> Object:
     """Raises 415 for a form of patch that is not known, 422 for a JSON patch that does not apply."""
+    new = patched(get(storage, target), body, form=form)
+    return update(storage, target, new, subresource=subresource)
+
+
+def patched(old: Object, body: Any, *, form: str) -> Object:
+    """The object as the patch leaves it, kept nowhere yet."""
     apply = PATCHES.get(form)
     if apply is None:
         known = ", ".join(PATCHES)
         message = f"the body of the request was in an unknown format - accepted media types include: {known}"
         raise ApiError(415, "UnsupportedMediaType", message)
-    old = get(storage, target)
     if apply is not patches.json_patch and not isinstance(body, dict):
         raise bad_request("a patch of this form is a JSON object")
     try:
@@ -184,7 +201,7 @@ def patch(
         raise ApiError(422, "Invalid", str(error)) from None
     if not isinstance(new, dict):
         raise bad_request("the patch leaves no object")
-    return update(storage, target, new, subresource=subresource)
+    return new
 
 
 def _check_version(kind: Kind, old: Object, meta: dict[str, Any]) -> None:
@@ -211,24 +228,56 @@ def _same(old: Object, new: Object) -> bool:
 
 
 def delete(storage: Objects, target: Target, options: Object) -> Object:
-    """A pod on a node, and what has finalizers, is marked and goes later; everything else goes at once."""
+    """A pod on a node, and what has finalizers, is marked and goes later; so does a namespace that is not empty and
+    what waits for its dependents (propagationPolicy Foreground). Everything else goes at once."""
     kind = target.kind
     old = get(storage, target)
     _check_preconditions(kind, old, options.get("preconditions") or {})
+    policy = _policy(options)
+    if policy == "Orphan":
+        _orphan(storage, old)
+    finalizers = list(old["metadata"].get("finalizers") or ())
+    if policy == "Foreground" and FOREGROUND not in finalizers:
+        finalizers.append(FOREGROUND)
     grace = _grace(kind, old, options.get("gracePeriodSeconds"))
-    if grace == 0 and not old["metadata"].get("finalizers"):
-        if kind.kind == "Namespace":
-            _empty(storage, target.name)
+    if grace == 0 and not finalizers and kind.kind != "Namespace":
         return storage.remove(kind.kind, target.key)
     before = old["metadata"].get("deletionGracePeriodSeconds")
     if before is not None and grace >= before:
         return old
     at = datetime.now(UTC) + timedelta(seconds=grace)
-    marked = {
+    marked: Object = {
         "deletionTimestamp": at.strftime("%Y-%m-%dT%H:%M:%SZ"),
         "deletionGracePeriodSeconds": grace,
     }
-    return storage.put(kind.kind, target.key, {**old, "metadata": old["metadata"] | marked})
+    if finalizers:
+        marked["finalizers"] = finalizers
+    new = {**old, "metadata": old["metadata"] | marked}
+    if kind.kind == "Namespace":
+        new["status"] = {**(old.get("status") or {}), "phase": "Terminating"}
+    return storage.put(kind.kind, target.key, new)
+
+
+def _policy(options: Object) -> str:
+    policy = options.get("propagationPolicy")
+    if policy is None:
+        return "Orphan" if options.get("orphanDependents") is True else "Background"
+    if policy not in ("Background", "Foreground", "Orphan"):
+        raise bad_request(f"propagationPolicy: Unsupported value: {str(policy)[:40]!r}")
+    return str(policy)
+
+
+def _orphan(storage: Objects, owner: Object) -> None:
+    """What it owns stays, and forgets it."""
+    uid = owner["metadata"]["uid"]
+    for kind in KINDS.values():
+        for one in storage.values(kind.kind):
+            meta = one["metadata"]
+            owners = meta.get("ownerReferences") or []
+            kept = [held for held in owners if held.get("uid") != uid]
+            if len(kept) < len(owners):
+                key = key_of(kind, meta.get("namespace", ""), meta["name"])
+                storage.put(kind.kind, key, {**one, "metadata": {**meta, "ownerReferences": kept}})
 
 
 def _grace(kind: Kind, old: Object, asked: object) -> int:
@@ -250,18 +299,11 @@ def _check_preconditions(kind: Kind, old: Object, wanted: Any) -> None:
             raise conflict(kind.plural, old["metadata"]["name"], why)
 
 
-def _empty(storage: Objects, namespace: str) -> None:
-    """What is in a namespace goes with it."""
-    for kind in KINDS.values():
-        if kind.namespaced:
-            for one in storage.values(kind.kind):
-                if one["metadata"]["namespace"] == namespace:
-                    storage.remove(kind.kind, f"{namespace}/{one['metadata']['name']}")
-
-
-def _is_over(one: Object) -> bool:
+def is_over(one: Object) -> bool:
     """It was being deleted, and the last finalizer has just been taken away."""
     meta = one["metadata"]
+    if one["kind"] == "Namespace":
+        return False  # it goes when it is empty
     grace = meta.get("deletionGracePeriodSeconds", 0)
     return bool(meta.get("deletionTimestamp")) and not meta.get("finalizers") and grace == 0
 

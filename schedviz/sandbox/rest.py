@@ -13,8 +13,9 @@ import orjson
 from aiohttp import web
 
 from schedviz.kube.kinds import KINDS, Kind
-from schedviz.sandbox import about, binding, fields, resources, views, watching
+from schedviz.sandbox import about, binding, fields, resources, views, watching, workloads
 from schedviz.sandbox.about import as_json
+from schedviz.sandbox.discovery import SCALED
 from schedviz.sandbox.resources import Target
 from schedviz.sandbox.selectors import test_of
 from schedviz.sandbox.status import ApiError, bad_request, no_such_resource, not_allowed
@@ -32,6 +33,7 @@ RETURNED = {
     "CSINode",
     "VolumeAttachment",
     "Service",
+    "Namespace",
 }
 
 
@@ -90,7 +92,7 @@ async def answer(storage: Storage, request: web.Request, path: str) -> web.Strea
         return about.answer(request, parts)
     group, version = ("", parts[1]) if parts[0] == "api" else (parts[1], parts[2])
     place = place_of(group, version, rest)
-    if request.method == "GET" and place.subresource in ("", "status"):
+    if request.method == "GET" and place.subresource in ("", "status", "scale"):
         storage.flush()  # what is shown is what is durable
         if not storage.is_settled:
             raise ApiError(503, "ServiceUnavailable", "the sandbox cannot write to its database")
@@ -110,6 +112,8 @@ async def answer(storage: Storage, request: web.Request, path: str) -> web.Strea
 
 def _read_one(storage: Storage, place: Place, form: Form) -> web.Response:
     found = resources.get(storage, Target(place.kind, place.namespace, place.name))
+    if place.subresource == "scale":
+        return as_json(workloads.as_scale(_scaled_kind(place), found))
     return as_json(form.of_one(place.kind, found))
 
 
@@ -162,6 +166,8 @@ def _written(storage: Storage, request: web.Request, place: Place, raw: Any) -> 
         return _post(objects, place, raw)
     if request.method == "DELETE" and not place.subresource:
         return _delete(objects, place, request.query, options)
+    if place.name and place.subresource == "scale" and request.method in ("PUT", "PATCH"):
+        return _scale(objects, place, request, raw), 200
     if place.name and place.subresource in ("", "status") and request.method in ("PUT", "PATCH"):
         return _change(objects, place, request, raw), 200
     if place.subresource not in ("", "status", "binding", "eviction"):
@@ -208,6 +214,23 @@ def _change(storage: Objects, place: Place, request: web.Request, raw: Any) -> O
         form = request.content_type
         new = resources.patch(storage, target, raw, form=form, subresource=place.subresource)
     return views.shown(place.kind, new)
+
+
+def _scaled_kind(place: Place) -> Kind:
+    """Raises 404 for what cannot be scaled."""
+    if place.kind.kind not in SCALED:
+        raise no_such_resource()
+    return place.kind
+
+
+def _scale(storage: Objects, place: Place, request: web.Request, raw: Any) -> Object:
+    kind = _scaled_kind(place)
+    target = Target(kind, place.namespace, place.name)
+    one = resources.get(storage, target)
+    if request.method == "PATCH":
+        raw = resources.patched(workloads.as_scale(kind, one), raw, form=request.content_type)
+    changed = resources.update(storage, target, workloads.scaled(one, raw))
+    return workloads.as_scale(kind, changed)
 
 
 def _delete(

@@ -25,6 +25,7 @@ from aiohttp import web
 
 from schedviz.sandbox import rest, scenarios
 from schedviz.sandbox.about import as_json
+from schedviz.sandbox.controllers import Controllers
 from schedviz.sandbox.kubelet import Kubelet
 from schedviz.sandbox.scenarios import ScenarioError
 from schedviz.sandbox.scenarios.player import Player
@@ -50,11 +51,13 @@ class Sandbox:
     storage: Storage
     kubelet: Kubelet
     volume_binder: VolumeBinder
+    controllers: Controllers
     player: Player
     token: str
 
     async def close(self) -> None:
         await self.player.stop()
+        await self.controllers.stop()
         await self.volume_binder.stop()
         await self.kubelet.stop()
         self.storage.close()
@@ -123,11 +126,13 @@ class Server:
             log.warning("sandbox %s goes on without its scenario: %s", name, error)
             plan = scenarios.load("empty")
         kubelet, binder = Kubelet(storage), VolumeBinder(storage)
-        player = Player(storage, plan)
-        sandbox = Sandbox(storage, kubelet, binder, player, storage.about["token"])
+        controllers, player = Controllers(storage), Player(storage, plan)
+        token = storage.about["token"]
+        sandbox = Sandbox(storage, kubelet, binder, controllers, player, token)
         self._sandboxes[name] = sandbox
         kubelet.start()
         binder.start()
+        controllers.start()
         player.start()
         self._write_kubeconfig(name, sandbox)
         return sandbox

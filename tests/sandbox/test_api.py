@@ -8,7 +8,18 @@ import pytest
 
 from schedviz.kube.kinds import KINDS, Kind
 from tests.sandbox.running import Running
-from tests.sandbox.speaking import JSON_PATCH, MERGE, NODES, PODS, STRATEGIC, names, node, pod
+from tests.sandbox.speaking import (
+    JSON_PATCH,
+    MERGE,
+    NODES,
+    PODS,
+    STRATEGIC,
+    first,
+    names,
+    node,
+    pod,
+    watching,
+)
 
 CLASSES = "/apis/scheduling.k8s.io/v1/priorityclasses"
 CORE_EVENTS = "/api/v1/namespaces/default/events"
@@ -25,7 +36,11 @@ def refused(answer: Any) -> tuple[int, str, str]:
 # ---- every kind ----------------------------------------------------------------------------------------------------
 
 
-CHANGING = ("Namespace", "PersistentVolume")  # the sandbox has more to say of them at once
+CHANGING = (
+    "Namespace",
+    "PersistentVolume",
+    "PodDisruptionBudget",
+)  # the sandbox has more to say of them at once
 
 
 @pytest.mark.parametrize("kind", [k for k in KINDS.values() if k.kind not in CHANGING], ids=str)
@@ -279,7 +294,13 @@ def test_a_collection_is_deleted_by_selector(sandbox: Running) -> None:
 def test_a_namespace_takes_its_objects_along(sandbox: Running) -> None:
     sandbox.ok("POST", "/api/v1/namespaces", {"metadata": {"name": "shop"}})
     sandbox.ok("POST", "/api/v1/namespaces/shop/pods", pod("a"))
-    sandbox.ok("DELETE", "/api/v1/namespaces/shop")
+    with watching(sandbox, "/api/v1/namespaces", fieldSelector="metadata.name=shop") as events:
+        going = sandbox.ok("DELETE", "/api/v1/namespaces/shop")
+        assert going["status"]["phase"] == "Terminating"
+        late = sandbox.call("POST", "/api/v1/namespaces/shop/pods", pod("b"))
+        why = "unable to create new content in namespace shop because it is being terminated"
+        assert refused(late) == (403, "Forbidden", f'pods "b" is forbidden: {why}')
+        first(events, lambda event: event["type"] == "DELETED")
     assert names(sandbox.ok("GET", "/api/v1/pods")) == []
 
 
