@@ -171,12 +171,19 @@ class BindingCycles:
         return self._bindings.next_due()
 
     def seen_bound(self, pod: Pod) -> list[Output]:
-        """The watch shows the pod on a node: perhaps it answers a Bind whose answer was lost."""
-        record = self._unheard.pop(pod.uid, None)
-        if record is None or record.chosen != pod.node_name:
+        """The watch shows the pod on a node: perhaps it answers a Bind whose answer was lost. While another Bind to the
+        same node is under way, that one's answer says which of them did it."""
+        held = self._bindings.get(pod.uid)
+        if held is not None and held.record.chosen == pod.node_name:
+            return []
+        return self._answered_by_watch(pod.uid, pod.node_name)
+
+    def _answered_by_watch(self, uid: str, node_name: str) -> list[Output]:
+        record = self._unheard.pop(uid, None)
+        if record is None or record.chosen != node_name:
             return []
         record.outcome = Outcome.BOUND
-        record.message = f"No answer to Bind; the watch showed the pod on {pod.node_name}."
+        record.message = f"No answer to Bind; the watch showed the pod on {node_name}."
         return [record]
 
     def forget(self, uid: str) -> None:
@@ -301,6 +308,7 @@ class BindingCycles:
 
     def _bound(self, held: Binding, now: float) -> list[Output]:
         record = held.record
+        self._unheard.pop(held.pod.uid, None)  # an earlier Bind did not do it
         self._cache.finish_binding(held.pod.uid, now)
         held.finish()
         record.outcome = Outcome.BOUND
@@ -342,7 +350,8 @@ class BindingCycles:
         if held.is_gone:
             return [_move(held, Lane.GONE, now, "PodDelete")]
         self._settle(Lane.BOUND, held, now)
-        return [_move(held, Lane.BOUND, now, "AssignedPodAdd", held.seen_on)]
+        told = self._answered_by_watch(held.pod.uid, held.seen_on)
+        return [*told, _move(held, Lane.BOUND, now, "AssignedPodAdd", held.seen_on)]
 
     def _settle(self, lane: Lane, held: Binding, since: float, message: str = "") -> None:
         record = held.record

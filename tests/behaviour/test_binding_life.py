@@ -6,7 +6,13 @@ from __future__ import annotations
 from schedviz.kube.volumes import SELECTED_NODE
 from schedviz.scheduler.framework import PermitResult, Plugin, Wait
 from schedviz.scheduler.framework.runtime import Framework
-from schedviz.scheduler.framework.steps import Bind, Lane, Outcome, PatchPodStatus
+from schedviz.scheduler.framework.steps import (
+    Bind,
+    CycleRecord,
+    Lane,
+    Outcome,
+    PatchPodStatus,
+)
 from schedviz.scheduler.profile import default_profile
 from tests.behaviour.world import World
 from tests.make import node, pod
@@ -35,6 +41,44 @@ def test_a_failed_binding_frees_the_room_and_the_pod_is_tried_again() -> None:
     assert stage.lane() is Lane.UNSCHEDULABLE
     assert stage.record().message.startswith("0/1 nodes are available: 1 Insufficient cpu.")
     assert stage.requested("n1") == 800
+
+
+def lost_once() -> Stage:
+    """The answer to the first Bind was lost; the second is under way."""
+    stage = Stage(node("n1"), pod("t"))
+    stage.cycle()
+    stage.answer(stage.effect(Bind), ok=False, status=0, message="no answer")
+    stage.wait(2.0)
+    stage.cycle()
+    return stage
+
+
+def outcomes(stage: Stage) -> dict[int, Outcome]:
+    records = [one for one in stage.outputs if isinstance(one, CycleRecord)]
+    return {record.number: record.outcome for record in records}
+
+
+def test_of_two_binds_only_the_one_that_was_done_says_so() -> None:
+    stage = lost_once()
+    stage.answer(stage.effect(Bind), status=201)
+    stage.tell(pod("t", node="n1"))
+    assert outcomes(stage) == {1: Outcome.BIND_FAILED, 2: Outcome.BOUND}
+
+
+def test_a_pod_is_bound_by_one_of_two_binds_whatever_the_order_of_the_news() -> None:
+    stage = lost_once()
+    stage.tell(pod("t", node="n1"))  # by whichever of them
+    stage.answer(stage.effect(Bind), status=200)  # "it is bound there"
+    assert outcomes(stage) == {1: Outcome.BIND_FAILED, 2: Outcome.BOUND}
+    assert stage.lane() is Lane.BOUND
+
+
+def test_a_bind_that_was_done_after_all_says_so_when_the_next_one_fails() -> None:
+    stage = lost_once()
+    stage.tell(pod("t", node="n1"))
+    stage.answer(stage.effect(Bind), ok=False, status=500, message="no")
+    assert outcomes(stage) == {1: Outcome.BOUND, 2: Outcome.BIND_FAILED}
+    assert stage.lane() is Lane.BOUND
 
 
 class SlowForTheFirst(Plugin):

@@ -46,6 +46,8 @@ def test_a_bound_pod_has_a_record_that_says_so(script):
         record = by_pod[uid]
         if record.outcome is Outcome.BOUND:
             assert record.chosen == nodes[0]
+    said = [record.pod.uid for record in play.records.values() if record.outcome is Outcome.BOUND]
+    assert len(said) == len(set(said)), "two records say that they have bound one pod"
 
 
 @given(SCRIPTS)
