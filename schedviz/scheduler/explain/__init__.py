@@ -6,6 +6,7 @@ objects are handed in, and what is claimed is what the profile's own filters ans
 
 from __future__ import annotations
 
+from schedviz.scheduler.explain.changes import Change, Findings, find
 from schedviz.scheduler.explain.shrinking import Clause, NodeGroup, clauses, groups
 
-__all__ = ["Clause", "NodeGroup", "clauses", "groups"]
+__all__ = ["Change", "Clause", "Findings", "NodeGroup", "clauses", "find", "groups"]
