@@ -94,11 +94,10 @@ class Tree:
 
 def tree(record: CycleRecord) -> Tree | None:
     """None when no preemption was asked for, or when its detail is not kept any more."""
-    step = next(
-        (one for one in record.steps if one.point == "PostFilter" and one.call is None), None
-    )
-    if step is None or record.feasible is None:
+    spoken = [one for one in record.steps if one.point == "PostFilter" and one.call is None]
+    if not spoken or record.feasible is None:
         return None
+    step = next((one for one in spoken if one.preemption is not None), spoken[-1])
     told = step.preemption
     candidates = told.candidates if told else ()
     chosen = told.chosen if told else ""

@@ -93,6 +93,13 @@ def test_long_lists_are_cut_short():
     assert found.branches[0].n_more == 3
 
 
+def test_of_several_plugins_the_one_that_preempts_is_told():
+    made = record(BEST, chosen="best")
+    made.steps.insert(-1, sample.plain("PostFilter", "DynamicResources", st.Unschedulable("no")))
+    found = preemption.tree(made)
+    assert (found.plugin, found.chosen) == ("DefaultPreemption", "best")
+
+
 def test_without_filters_prefilter_says_whether_it_may_help():
     made = record(n_tried=0, status=st.Unschedulable("no"))
     made.steps = [
