@@ -3,7 +3,7 @@
 Read from the environment, so that every process of one installation agrees:
 SCHEDVIZ_DATA (folder of the database, the secret key, the broker's socket), DATABASE_URL, SCHEDVIZ_REDIS_URL,
 SCHEDVIZ_ALLOWED_HOSTS, SCHEDVIZ_HTTPS, SCHEDVIZ_TRUST_PROXY, SCHEDVIZ_DEBUG, SCHEDVIZ_DEMO, SCHEDVIZ_RING_*,
-SCHEDVIZ_SAMPLE_NODES.
+SCHEDVIZ_SAMPLE_NODES, SCHEDVIZ_EXTENDER_TOKEN.
 """
 
 from __future__ import annotations
@@ -37,6 +37,8 @@ ALLOWED_HOSTS = [*LOOPBACK_HOSTS, *PUBLIC_HOSTS]
 DEBUG = flag("SCHEDVIZ_DEBUG")
 DEMO = flag("SCHEDVIZ_DEMO")
 """Logs the demo operator in, for requests from this machine only (see web.middleware)."""
+EXTENDER_TOKEN = os.environ.get("SCHEDVIZ_EXTENDER_TOKEN", "")
+"""With it the extenders that we serve answer to other machines, too."""
 HTTPS = flag("SCHEDVIZ_HTTPS", bool(PUBLIC_HOSTS))
 """Pages go over HTTPS: on as soon as a host beside loopback is allowed. SCHEDVIZ_HTTPS=0 is for a decision."""
 

@@ -6,14 +6,30 @@ from django.contrib.auth.views import LogoutView
 from django.urls import path
 
 from schedviz.web.auth import LoginView, PasswordChooseView
+from schedviz.web.extender_rules import VERBS
 from schedviz.web.health import healthz
-from schedviz.web.views import audit, board, commands, cycle, cycles, nodes, pod, pods, sessions
+from schedviz.web.views import (
+    audit,
+    board,
+    commands,
+    cycle,
+    cycles,
+    extenders,
+    nodes,
+    pod,
+    pods,
+    sessions,
+)
 
 SESSION = "sessions/<slug:name>/"
 POD = SESSION + "pods/<path:uid>/"  # a uid is whatever the cluster says
 
 handler500 = "schedviz.web.views.errors.failed"
 urlpatterns = [
+    *(
+        path(f"extender/<slug:name>/{verb}", extenders.extender_ask, {"verb": verb}, name=verb)
+        for verb in VERBS
+    ),
     path("", sessions.home, name="home"),
     path("sessions/", sessions.sessions, name="sessions"),
     path(SESSION, board.board, name="board"),
@@ -36,6 +52,11 @@ urlpatterns = [
     path(POD, pod.pod, name="pod"),
     path("commands/<int:pk>/", commands.command, name="command"),
     path("commands/<int:pk>/undo", commands.move_undo, name="move_undo"),
+    path("extenders/", extenders.extenders, name="extenders"),
+    path("extenders/new", extenders.extender_save, name="extender_new"),
+    path("extenders/<slug:name>/", extenders.extender, name="extender"),
+    path("extenders/<slug:name>/save", extenders.extender_save, name="extender_save"),
+    path("extenders/<slug:name>/delete", extenders.extender_delete, name="extender_delete"),
     path("audit/", audit.audit, name="audit"),
     path("healthz", healthz, name="healthz"),
     path("accounts/login/", LoginView.as_view(), name="login"),

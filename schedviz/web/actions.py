@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import re
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -16,8 +17,9 @@ from django.db import transaction
 
 from schedviz.scheduler.commands import waiting
 from schedviz.scheduler.config import ConfigError
-from schedviz.web import permissions
-from schedviz.web.models import Audit, Cluster, Command, Lease, PodState, Session
+from schedviz.web import extender_rules, permissions
+from schedviz.web.extender_rules import RulesError
+from schedviz.web.models import Audit, Cluster, Command, ExtenderRules, Lease, PodState, Session
 from schedviz.web.tables import clean
 
 if TYPE_CHECKING:
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
     from schedviz.web.permissions import Person
 
 SCHEDULER_NAME = re.compile(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?")
+EXTENDER_NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,62}")
 KEY_LENGTH = 64
 REASON_LENGTH = 200
 MAX_PAUSE_SECONDS = 7 * 24 * 3600
@@ -130,6 +133,32 @@ def cluster_add(
         _save(cluster)
         _audit(by, "cluster.add", None, name, after={"path": str(path), "context": context})
     return cluster
+
+
+def extender_save(by: Person, name: str, text: str) -> None:
+    """The rules of an extender that we serve: a new one, or anew."""
+    _check(by, "extender.edit", None, name)
+    if not EXTENDER_NAME.fullmatch(name):
+        raise Refused(f"{name!r} is no name: use lower-case letters, digits and -, 63 at most")
+    try:
+        extender_rules.read(text)
+    except RulesError as error:
+        raise Refused(str(error)) from error
+    fields = {"text": text, "changed_by": by.username, "changed_at": time.time()}
+    with transaction.atomic():
+        before = ExtenderRules.objects.filter(name=name).values_list("text", flat=True).first()
+        ExtenderRules.objects.update_or_create(name=name, defaults=fields)
+        told = {"before": {} if before is None else {"rules": before}, "after": {"rules": text}}
+        _audit(by, "extender.edit", None, name, **told)
+
+
+def extender_delete(by: Person, name: str) -> None:
+    _check(by, "extender.edit", None, name)
+    with transaction.atomic():
+        there = ExtenderRules.objects.filter(name=name)
+        before = there.values_list("text", flat=True).first()
+        there.delete()
+        _audit(by, "extender.edit", None, name, before={"rules": before or ""}, after={})
 
 
 def pod_retry(by: Person, session: Session, uid: str, *, to: str = "", key: str) -> Command:

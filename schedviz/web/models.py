@@ -227,3 +227,12 @@ class OneTimePassword(models.Model):
         settings.AUTH_USER_MODEL, on_delete=models.CASCADE, primary_key=True
     )
     used_at = models.DateTimeField(null=True)
+
+
+class ExtenderRules(models.Model):
+    """An extender that we serve: its rules as they were written (see `extender_rules`). changed_at: epoch seconds."""
+
+    name = models.SlugField(max_length=63, unique=True)
+    text = models.TextField(blank=True)
+    changed_by = models.CharField(max_length=150)
+    changed_at = models.FloatField()

@@ -50,6 +50,8 @@ LEAST_ROLE: dict[str, Role] = {
     "pod.reject": Role.OPERATOR,
     "session.flush": Role.OPERATOR,
     "audit.view": Role.OPERATOR,
+    "extender.view": Role.VIEWER,
+    "extender.edit": Role.ADMIN,
     "session.create": Role.ADMIN,
     "session.configure": Role.ADMIN,
     "cluster.add": Role.ADMIN,

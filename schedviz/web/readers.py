@@ -17,7 +17,16 @@ from django.db.models import Count, Q
 
 from schedviz.scheduler.framework.steps import Lane
 from schedviz.web import records
-from schedviz.web.models import Audit, Command, Cycle, Move, NodeState, PodState, Session
+from schedviz.web.models import (
+    Audit,
+    Command,
+    Cycle,
+    ExtenderRules,
+    Move,
+    NodeState,
+    PodState,
+    Session,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -43,6 +52,15 @@ class Page(Generic[Row]):
 
 
 # ---- sessions --------------------------------------------------------------------------------------------------------
+
+
+def extenders_list() -> list[ExtenderRules]:
+    """Those that we serve."""
+    return list(ExtenderRules.objects.order_by("name"))
+
+
+def extender_rules(name: str) -> ExtenderRules | None:
+    return ExtenderRules.objects.filter(name=name).first()
 
 
 def sessions_list() -> list[Session]:
