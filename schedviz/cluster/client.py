@@ -130,7 +130,8 @@ class ClusterClient:
                 yield response
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
             why = str(error) or type(error).__name__
-            raise ClusterError(f"{self.server} does not answer: {why}") from error
+            where = URL(self.server).origin()  # a path may hold a secret, as the sandbox's does
+            raise ClusterError(f"{where} does not answer: {why}") from error
 
     # ---- credentials -----------------------------------------------------------------------------------------------
 

@@ -76,6 +76,7 @@ class Reflector:
         self._kind = kind
         self._emit = emit
         self._version = ""
+        self._listed_at = 0.0
         self._wait = FIRST_WAIT_SECONDS
 
     async def run(self) -> None:
@@ -85,8 +86,11 @@ class Reflector:
                     await self._list()
                 await self._watch()
             except ClusterError as error:
+                is_outdated = error.status == 410 and self._may_list_at_once()
                 if error.status not in RESUMABLE:
                     self._version = ""
+                if is_outdated:
+                    continue
                 if error.status == 404 and self._kind.kind not in ESSENTIAL:
                     self._take_in([])
                     await asyncio.sleep(LONGEST_WAIT_SECONDS)
@@ -95,6 +99,11 @@ class Reflector:
                 wait = max(self._wait * (0.75 + random.random() / 2), error.retry_after)
                 self._wait = min(self._wait * 2, LONGEST_WAIT_SECONDS)
                 await asyncio.sleep(wait)
+
+    def _may_list_at_once(self) -> bool:
+        """The server answers, but has forgotten what we saw last: no reason to wait, if we saw it not just now."""
+        since = asyncio.get_running_loop().time() - self._listed_at
+        return bool(self._version) and since > SHORT_SECONDS
 
     # ---- listing ---------------------------------------------------------------------------------------------------
 
@@ -110,6 +119,7 @@ class Reflector:
             raise ClusterError(f"GET {self._kind.path()}: the list has no resourceVersion")
         self._take_in(raws)
         self._version = version
+        self._listed_at = asyncio.get_running_loop().time()
 
     def _take_in(self, raws: list[dict[str, Any]]) -> None:
         self._emit(self.store.replace(raws))

@@ -96,3 +96,15 @@ async def test_a_server_that_is_not_there_is_named(tmp_path: Path) -> None:
         with pytest.raises(ClusterError, match=r"http://127.0.0.1:1 does not answer") as caught:
             await client.request("GET", "/api/v1/nodes")
     assert caught.value.status == 0
+
+
+async def test_a_secret_in_the_servers_path_is_not_told(tmp_path: Path) -> None:
+    path = tmp_path / "kubeconfig"
+    made = config()
+    made["clusters"][0]["cluster"]["server"] = "http://127.0.0.1:1/with/secret"
+    path.write_text(yaml.safe_dump(made))
+    async with ClusterClient.from_kubeconfig(str(path)) as client:
+        with pytest.raises(ClusterError) as caught:
+            await client.request("GET", "/api/v1/nodes")
+    assert "http://127.0.0.1:1 does not answer" in str(caught.value)
+    assert "secret" not in str(caught.value)

@@ -141,6 +141,20 @@ async def test_what_cannot_go_on_lists_again(
         await agree(follower, server)
 
 
+async def test_a_server_that_has_forgotten_what_we_saw_is_not_silent(
+    client: ClusterClient, server: FaultyServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "FIRST_WAIT_SECONDS", 1000.0)
+    monkeypatch.setattr(module, "SHORT_SECONDS", 0.0)
+    server.put(f"{NODES}/n1")
+    async with following(client, server) as follower:
+        await server.bell.until(lambda: server.watches)
+        server.send(orjson.dumps(GONE) + b"\n")
+        await server.bell.until(lambda: server.lists() == 2)
+        await agree(follower, server)
+        assert follower.reflector.state.is_connected
+
+
 async def test_deletes_missed_before_a_410_are_noticed(
     client: ClusterClient, server: FaultyServer
 ) -> None:
