@@ -8,6 +8,7 @@ journal's encoding or the database's commit if they are asked for.
 
 from __future__ import annotations
 
+import gc
 import resource
 import sys
 import time
@@ -44,6 +45,8 @@ class Figures:
 def measure(load: Load, keeper: Keeper) -> Figures:
     """Schedules the warm pods, then the measured ones; the clock stops when the last record is kept."""
     world = World(load)
+    gc.collect()
+    gc.freeze()  # as a session does when it has read the cluster
     _schedule(world, keeper)
     world.add_pods("pod", load.pods)
     before, n_bound = keeper.size, world.n_bound
