@@ -7,6 +7,7 @@ import time
 
 import urllib3
 from kubernetes import client
+from playwright.sync_api import expect
 
 from tests.journeys.house import House, node, pod, wait_until
 from tests.journeys.watching import PodWatch
@@ -42,6 +43,27 @@ def test_every_pod_is_bound_once_and_recorded_whoever_is_killed(house, page):
         10,
     )
     the_page_is_live_again(house, page)
+
+
+def test_the_board_says_what_is_away_and_that_it_is_back(house, page):
+    page.goto("/sessions/demo/")
+    header, notice = page.locator("header"), page.locator("#notice")
+    live = page.locator("#live")
+    expect(live).to_contain_text("live")
+    house.kill("web")
+    expect(live).to_contain_text("disconnected")
+    expect(live).to_contain_text("live")
+    worker = house.children()["worker"]
+    worker.suspend()
+    expect(live).to_contain_text("stale")
+    worker.resume()
+    expect(live).to_contain_text("live")
+    sandbox = house.children()["sandbox"]
+    house.kill("sandbox")
+    expect(notice).to_contain_text("The cluster does not answer")
+    wait_until("the sandbox is back", lambda: house.children().get("sandbox", sandbox) != sandbox)
+    expect(notice).to_be_hidden(timeout=15_000)
+    expect(header).to_contain_text("live")
 
 
 def crash_while_scheduling(house: House, watch: PodWatch, victim: str, *, first: int) -> None:
