@@ -131,6 +131,10 @@ class Stream:
                 yield number
             number += 1
 
+    def pod_name(self, number: int) -> str:
+        """name-0, name-1, ...; where only one comes, it keeps the name as it is."""
+        return f"{self.name}-{number}" if self.moment(1) <= self.until else self.name
+
     def pod(self, number: int, seed: int) -> Object:
         annotations = {}
         if self.run is not None:
@@ -147,7 +151,7 @@ class Stream:
             container["ports"] = spec.pop("ports")
         if self.priority:
             spec["priorityClassName"] = self.priority
-        meta = {"name": f"{self.name}-{number}", "labels": {"app": self.name}}
+        meta = {"name": self.pod_name(number), "labels": {"app": self.name}}
         return {"metadata": {**meta, "annotations": annotations}, "spec": spec}
 
 

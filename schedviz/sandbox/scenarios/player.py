@@ -104,4 +104,4 @@ class Player:
 
 
 def _target(stream: Stream, number: int) -> Target:
-    return Target(KINDS["Pod"], stream.namespace, f"{stream.name}-{number}")
+    return Target(KINDS["Pod"], stream.namespace, stream.pod_name(number))

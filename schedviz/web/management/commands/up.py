@@ -25,12 +25,13 @@ from django.db.models import Q
 from django.utils.text import slugify
 
 from schedviz.scheduler.config import ConfigError
-from schedviz.web import actions, configs, embedded
+from schedviz.web import actions, configs, embedded, readers, worked
 from schedviz.web.configs import CheckedConfig
 from schedviz.web.embedded import CannotStart
 from schedviz.web.models import Cluster, Session
 from schedviz.web.permissions import Shell
 from schedviz.web.supervisor import Program, StartFailed, Stopped, Supervisor
+from schedviz.web.worked import Example
 
 MANAGE = str(settings.BASE_DIR / "manage.py")
 # Warnings that say nothing to who starts the product: we know, and `tests` hold what we chose.
@@ -51,6 +52,7 @@ class Plan:
     data: Path
     scenario: str
     config: str  # of the scheduler; "": what the session has
+    example: Example | None
     kubeconfig: str
     context: str
     valkey: Path | None  # its socket; None: a Redis of the user's own
@@ -177,6 +179,9 @@ def make_plan(stack: ExitStack, options: dict[str, Any]) -> Plan:
     if config:
         check_config(config, in_sandbox=not kubeconfig)
     stack.enter_context(embedded.sole_use(data, f"http://{host}:{port}/"))
+    example = None if kubeconfig else worked.example(options["scenario"])
+    if example is not None and not config:
+        config = str(example.write_config(data, port))
     embedded.check_port(host, port)
     has_own_redis = bool(os.environ.get("SCHEDVIZ_REDIS_URL"))
     return Plan(
@@ -185,6 +190,7 @@ def make_plan(stack: ExitStack, options: dict[str, Any]) -> Plan:
         data=data,
         scenario=options["scenario"],
         config=config,
+        example=example,
         kubeconfig=kubeconfig,
         context=context,
         valkey=None if has_own_redis else stack.enter_context(embedded.socket_path(data)),
@@ -200,6 +206,7 @@ def bring_up(plan: Plan, supervisor: Supervisor) -> None:
     call_command("migrate", verbosity=0, interactive=False)
     supervisor.say(f"database is ready ({time.monotonic() - began:.1f} s)")
     configure_session(plan)
+    serve_extenders(plan)
     for program in second:
         supervisor.start(program)
     supervisor.wait_ready([program.name for program in first])
@@ -225,6 +232,13 @@ def configure_session(plan: Plan) -> None:
     if plan.config and session is not None:
         config = check_config(plan.config, in_sandbox=not plan.kubeconfig)
         actions.session_configure(Shell(), session, config)
+
+
+def serve_extenders(plan: Plan) -> None:
+    """Those of a worked example, as long as nobody has changed their rules."""
+    for name, text in plan.example.rules.items() if plan.example else ():
+        if readers.extender_rules(name) is None:
+            actions.extender_save(Shell(), name, text)
 
 
 def make_session(plan: Plan) -> None:
