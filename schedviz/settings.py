@@ -185,8 +185,8 @@ RING_HOURS = number("SCHEDVIZ_RING_HOURS", 72)
 RING_MB = number("SCHEDVIZ_RING_MB", 1024)
 RING_SUMMARY_FACTOR = 4
 SAMPLE_NODES = flag("SCHEDVIZ_SAMPLE_NODES")
-"""Stop looking at nodes when enough are found, as kube-scheduler does in large clusters (percentageOfNodesToScore). Off:
-each cycle looks at every node, so that its record is whole."""
+"""Stop looking at nodes when enough are found, as kube-scheduler does in large clusters (percentageOfNodesToScore).
+Off: each cycle looks at every node, so that its record is whole."""
 
 # ---- broker and channel layer ----------------------------------------------------------------------------------------
 

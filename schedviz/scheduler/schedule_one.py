@@ -83,7 +83,8 @@ def scheduling_cycle(
         framework.run_filter(attempt.state, pod, nodes, only=before.node_names), record.steps
     )
     attempt.verdict = verdict
-    attempt.unschedulable_plugins = _rejectors(verdict, before)
+    if framework.extenders or not len(verdict.feasible):
+        attempt.unschedulable_plugins = _rejectors(verdict, before)
     if framework.extenders and verdict.error is None:
         asking = _ask_extenders(framework.extenders, attempt, pod, nodes, before)
         yield from kept(asking, record.steps)
