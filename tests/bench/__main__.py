@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.bench import live
+from tests.bench import live, pending, soak
 from tests.journeys.house import ROOT, clean_env
 
 RESULT = ROOT / "build" / "bench.json"
@@ -103,6 +103,12 @@ ROWS = [
         least=500,
     ),
     Row("bytes a recorded cycle, 5,000 nodes", core(**LARGE), "bytes_per_cycle", most=20480),
+    Row("us to add a pod, 50,000 pending", pending.measure, "add_us", most=200),
+    Row("us to pop a pod and wait, 50,000 pending", pending.measure, "pop_us", most=200),
+    Row("us to move a pod, 50,000 pending", pending.measure, "move_us", most=1000),
+    Row("us to wake a pod, 50,000 pending", pending.measure, "wake_us", most=200),
+    Row("us for an event that concerns no pod of 50,000", pending.measure, "event_us", most=1000),
+    Row("soak, 20,000 pods: what must not be", soak.measure, "problems", most=0),
     Row("event in the API -> seen in the browser, p95 s, 50 pods/s", live.measure, "p95_s", most=1),
 ]
 

@@ -459,3 +459,22 @@ def test_every_lane_has_its_ways():
 def test_a_way_that_the_table_does_not_know_is_refused():
     with pytest.raises(ValueError, match="default/p: gone to active is not a transition"):
         check(pod(), Lane.GONE, Lane.ACTIVE)
+
+
+def test_many_moves_to_one_place_disturb_few_others():
+    """As when pods came in a burst: their ranks leave next to no room between them."""
+    now = 1_790_000_000.0
+    made = queue()
+    names = [f"p{n}" for n in range(1000)]
+    for name in names:
+        made.add(pod(name), now)
+    moved, others = names[600:800], 0
+    for name in moved:
+        made.touched.clear()
+        made.move(f"default/{name}", 500, "alice", now)
+        names.remove(name)
+        names.insert(499, name)
+        others += len(made.touched)
+    assert [uid.removeprefix("default/") for uid in made.uids(Lane.ACTIVE)] == names
+    assert others < 20 * len(moved)
+    made.check_invariants()

@@ -7,6 +7,7 @@ be put at a place among the pods of its priority. Everything costs O(log n).
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -89,17 +90,27 @@ class ActiveQueue:
         middle = (before + after) / 2
         if before < middle < after:
             return middle, []
-        return after - 0.5, self._make_room(start, index, after)
+        return self._make_room(start, index, after)
 
-    def _make_room(self, start: int, index: int, after: float) -> list[QueuedPodInfo]:
-        """The pods in front of `index` move forward, a second between each, keeping their order."""
-        front = [self._pods[self._order[i]] for i in range(start, index)]
+    def _make_room(self, start: int, index: int, after: float) -> tuple[float, list[QueuedPodInfo]]:
+        """Spread the pods in front of `index`, keeping their order: as few of them as have room enough together."""
+        n, tight = 1, 16 * math.ulp(after)
+        while True:
+            first = max(start, index - n)
+            front = [self._pods[self._order[i]] for i in range(first, index)]
+            before = after - len(front) - 2.0
+            if first > start:
+                before = self._pods[self._order[first - 1]].rank
+            gap = (after - before) / (len(front) + 2)
+            if gap >= tight or first == start:
+                break
+            n *= 2
         for queued in front:
             self.remove(queued)
-        for n, queued in enumerate(front):
-            queued.rank = after - (len(front) - n)
+        for n, queued in enumerate(front, 1):
+            queued.rank = before + n * gap
             self.add(queued)
-        return front
+        return after - gap, front
 
     def check_invariants(self) -> None:
         assert len(set(self._order)) == len(self._order), "a pod is active twice"
