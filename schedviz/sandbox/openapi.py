@@ -19,6 +19,7 @@ _OF_META = {"ObjectMeta", "OwnerReference", "ManagedFieldsEntry", "LabelSelector
 _OF_META |= {"LabelSelectorRequirement", "Condition", "MicroTime"}
 _QUANTITIES = {"requests", "limits", "capacity", "allocatable", "hard", "used", "overhead"}
 _QUANTITIES |= {"default", "defaultRequest", "max", "min", "maxLimitRequestRatio"}
+_MICRO = {"acquireTime", "renewTime", "eventTime", "lastObservedTime"}
 _MODEL = re.compile(r"^(?:(?P<group>[A-Z][a-z]+)?V1)?(?P<name>.+)$")
 _PLAIN: dict[str, Schema] = {
     "str": {"type": "string"},
@@ -31,6 +32,7 @@ _PLAIN: dict[str, Schema] = {
 }
 _SMALL: dict[str, Schema] = {
     f"{META}.Time": {"type": "string", "format": "date-time"},
+    f"{META}.MicroTime": {"type": "string", "format": "date-time"},
     "io.k8s.apimachinery.pkg.api.resource.Quantity": {
         "description": "A quantity, such as 500m, 2 or 1.5Gi.",
         "oneOf": [{"type": "string"}, {"type": "number"}],
@@ -121,6 +123,8 @@ def _type(found: dict[str, Schema], field: str, of: str, known: Any) -> Schema:
         }
     if of == "object" and _is_int_or_string(known):
         return _INT_OR_STRING
+    if of == "datetime" and field in _MICRO:
+        return {"$ref": f"{META}.MicroTime"}
     if of in _PLAIN:
         return _PLAIN[of]
     from kubernetes.client import models

@@ -13,7 +13,16 @@ import orjson
 from aiohttp import web
 
 from schedviz.kube.kinds import KINDS, Kind
-from schedviz.sandbox import about, binding, fields, resources, views, watching, workloads
+from schedviz.sandbox import (
+    about,
+    binding,
+    fields,
+    protobuf,
+    resources,
+    views,
+    watching,
+    workloads,
+)
 from schedviz.sandbox.about import as_json
 from schedviz.sandbox.discovery import SCALED
 from schedviz.sandbox.resources import Target
@@ -42,7 +51,9 @@ async def body_of(request: web.Request) -> Any:
     raw = await request.read()
     if not raw:
         return {}
-    if "yaml" in request.content_type or "protobuf" in request.content_type:
+    if request.content_type == protobuf.MEDIA_TYPE:
+        return protobuf.decode(raw)
+    if "yaml" in request.content_type or "cbor" in request.content_type:
         message = f"{request.content_type} is not understood by this sandbox: send JSON"
         raise ApiError(415, "UnsupportedMediaType", message)
     try:
@@ -138,7 +149,8 @@ async def _looked_over(request: web.Request, place: Place, body: Any) -> list[st
     whole = request.method == "PUT" or (request.method == "POST" and not place.subresource)
     if how not in ("Strict", "Warn") or not whole:
         return []
-    found = fields.complaints(place.kind, await request.read(), body)
+    raw = await request.read() if request.content_type != protobuf.MEDIA_TYPE else b""
+    found = fields.complaints(place.kind, raw, body)
     if found and how == "Strict":
         raise fields.refuse(place.kind, found)
     return found

@@ -293,13 +293,17 @@ def test_a_collection_is_deleted_by_selector(sandbox: Running) -> None:
 
 def test_a_namespace_takes_its_objects_along(sandbox: Running) -> None:
     sandbox.ok("POST", "/api/v1/namespaces", {"metadata": {"name": "shop"}})
-    sandbox.ok("POST", "/api/v1/namespaces/shop/pods", pod("a"))
+    kept = pod("a")
+    kept["metadata"]["finalizers"] = ["example.com/wait"]
+    sandbox.ok("POST", "/api/v1/namespaces/shop/pods", kept)
     with watching(sandbox, "/api/v1/namespaces", fieldSelector="metadata.name=shop") as events:
         going = sandbox.ok("DELETE", "/api/v1/namespaces/shop")
         assert going["status"]["phase"] == "Terminating"
         late = sandbox.call("POST", "/api/v1/namespaces/shop/pods", pod("b"))
         why = "unable to create new content in namespace shop because it is being terminated"
         assert refused(late) == (403, "Forbidden", f'pods "b" is forbidden: {why}')
+        gone = {"metadata": {"finalizers": None}}
+        sandbox.ok("PATCH", "/api/v1/namespaces/shop/pods/a", gone, form=MERGE)
         first(events, lambda event: event["type"] == "DELETED")
     assert names(sandbox.ok("GET", "/api/v1/pods")) == []
 

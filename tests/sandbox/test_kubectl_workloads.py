@@ -58,6 +58,15 @@ def test_a_deployment_rolls_scales_and_goes_back(kubectl: Kubectl) -> None:
     assert count(kubectl, "rs,pods", "web") == 0
 
 
+def test_create_deployment_and_expose(kubectl: Kubectl) -> None:
+    words = ("create", "deployment", "shop", "--image=nginx", "--replicas=2", "--port=80")
+    assert kubectl(*words) == "deployment.apps/shop created\n"
+    assert kubectl("expose", "deployment", "shop", "--port=80") == "service/shop exposed\n"
+    row = kubectl.table("get", "svc", "shop")[1]
+    assert row[1] == "ClusterIP" and row[2].startswith("10.96.") and row[4] == "80/TCP"
+    kubectl("delete", "deploy,svc", "shop")
+
+
 def test_a_replica_set_keeps_its_number(kubectl: Kubectl) -> None:
     kubectl("create", "-f", "-", stdin=workload("ReplicaSet", "keeps", replicas=2))
     path = "/apis/apps/v1/namespaces/default/replicasets"
@@ -125,6 +134,30 @@ def test_a_job_ends_when_its_pods_have_ended(kubectl: Kubectl) -> None:
     kubectl("delete", "job", "sums")
 
 
+CREATED = {
+    "configmap c --from-literal=a=b": "configmap/c created",
+    "job j --image=i": "job.batch/j created",
+    "quota q --hard=cpu=1": "resourcequota/q created",
+    "pdb p --selector=app=x --min-available=50%": "poddisruptionbudget.policy/p created",
+    "priorityclass high --value=5": "priorityclass.scheduling.k8s.io/high created",
+    "secret generic s --from-literal=a=b": "secret/s created",
+    "serviceaccount me": "serviceaccount/me created",
+    "service clusterip s --tcp=80": "service/s created",
+}
+
+
+def test_create_by_words(kubectl: Kubectl) -> None:
+    """These go over the wire as protobuf."""
+    for words, said in CREATED.items():
+        assert kubectl("create", *words.split()) == said + "\n"
+    assert kubectl("get", "cm", "c", "-o", "jsonpath={.data.a}") == "b"
+    assert kubectl("get", "secret", "s", "-o", "jsonpath={.data.a}") == "Yg=="
+    assert kubectl("get", "pdb", "p", "-o", "jsonpath={.spec.minAvailable}") == "50%"
+    assert kubectl("get", "pc", "high", "-o", "jsonpath={.value}") == "5"
+    assert kubectl("get", "quota", "q", "-o", "jsonpath={.spec.hard.cpu}") == "1"
+    kubectl("delete", "job", "j")
+
+
 def test_what_is_refused(kubectl: Kubectl) -> None:
     made = workload("Deployment", "bad")
     made["spec"]["selector"] = {"matchLabels": {"app": "other"}}
@@ -143,7 +176,8 @@ def test_what_is_refused(kubectl: Kubectl) -> None:
 
 
 def test_a_namespace_goes_with_all_that_is_in_it(kubectl: Kubectl) -> None:
-    kubectl.sandbox.ok("POST", "/api/v1/namespaces", {"metadata": {"name": "team"}})
+    assert kubectl("create", "namespace", "team") == "namespace/team created\n"
+    kubectl("-n", "team", "create", "configmap", "c", "--from-literal=a=b")
     made = workload("Deployment", "web") | {"metadata": {"name": "web", "namespace": "team"}}
     kubectl("apply", "-f", "-", stdin=made)
     assert kubectl("delete", "namespace", "team", "--timeout=20s").startswith(
