@@ -9,6 +9,7 @@ from schedviz.web.auth import LoginView, PasswordChooseView
 from schedviz.web.extender_rules import VERBS
 from schedviz.web.health import healthz
 from schedviz.web.views import (
+    api,
     audit,
     board,
     commands,
@@ -22,6 +23,8 @@ from schedviz.web.views import (
 )
 
 SESSION = "sessions/<slug:name>/"
+API = "api/v1/"
+API_POD = "namespaces/<str:namespace>/pods/<str:pod>/"
 POD = SESSION + "pods/<path:uid>/"  # a uid is whatever the cluster says
 
 handler500 = "schedviz.web.views.errors.failed"
@@ -49,7 +52,10 @@ urlpatterns = [
     path(POD + "release", commands.pod_release, name="pod_release"),
     path(POD + "allow", commands.pod_allow, name="pod_allow"),
     path(POD + "reject", commands.pod_reject, name="pod_reject"),
+    path(POD + "changes", pod.pod_changes, name="pod_changes"),
     path(POD, pod.pod, name="pod"),
+    path(API + "openapi.json", api.openapi, name="api_openapi"),
+    path(API + SESSION + API_POD + "explain", api.explain, name="api_explain"),
     path("commands/<int:pk>/", commands.command, name="command"),
     path("commands/<int:pk>/undo", commands.move_undo, name="move_undo"),
     path("extenders/", extenders.extenders, name="extenders"),

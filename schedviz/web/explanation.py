@@ -1,6 +1,6 @@
 """Why a pod is pending, or where it went and why, in words: from the record alone, nothing is guessed.
 
-Used by the pod's page and by `manage.py explain`.
+Used by the pod's page, by `manage.py explain` and by the API.
 """
 
 from __future__ import annotations
@@ -10,16 +10,20 @@ from collections import Counter
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from schedviz.scheduler import plugins
 from schedviz.scheduler.explain import Clause, NodeGroup, clauses, groups
+from schedviz.scheduler.framework.cluster_event import event_of
 from schedviz.scheduler.framework.status import Code
 from schedviz.scheduler.framework.steps import Lane, Outcome
 from schedviz.web import readers
+from schedviz.web.words import wakes
 
 if TYPE_CHECKING:
     from schedviz.scheduler.framework.steps import CycleRecord
     from schedviz.web.models import PodState, Session
 
 VERSION = 1
+WAITING = (Lane.UNSCHEDULABLE, Lane.BACKOFF, Lane.GATED)
 OBSERVED = "observed"
 """What a plugin answered in a recorded cycle; `recomputed` is what it answers now, to a question of ours."""
 
@@ -32,6 +36,14 @@ class Rejection:
     reason: str
     n_nodes: int
     resolvable: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Waker:
+    """A plugin that refused the pod, and the events that may change its mind; none named: any change."""
+
+    plugin: str
+    events: list[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,9 +61,12 @@ class Explanation:
     groups: list[NodeGroup] = field(default_factory=list)
     n_nodes: int = 0
     certainty: str = OBSERVED
+    wakers: list[Waker] = field(default_factory=list)
+    retry_at: float | None = None
 
-    def as_json(self) -> dict[str, Any]:
-        return {"version": VERSION, **asdict(self)}
+    def as_json(self, changes: dict[str, Any] | None = None) -> dict[str, Any]:
+        """`changes`: as `findings.said`."""
+        return {"version": VERSION, **asdict(self), "changes": changes}
 
 
 def explain(session: Session, pod: PodState, now: float | None = None) -> Explanation:
@@ -68,7 +83,21 @@ def explain(session: Session, pod: PodState, now: float | None = None) -> Explan
         clauses=clauses(record) if record else [],
         groups=groups(record) if record else [],
         n_nodes=len(record.node_names) if record else 0,
+        wakers=wakers(pod),
+        retry_at=pod.retry_at if pod.lane == Lane.BACKOFF else None,
     )
+
+
+def wakers(pod: PodState) -> list[Waker]:
+    if pod.lane not in WAITING:
+        return []
+    found = []
+    for name in pod.plugins:
+        kind = plugins.IN_TREE.get(name)
+        registered = kind().events_to_register() if kind is not None else ()
+        said = [words for one in registered for words in wakes(event_of(one))]
+        found.append(Waker(name, said))
+    return found
 
 
 def _gated(session: Session, pod: PodState, now: float) -> str:

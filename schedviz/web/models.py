@@ -205,6 +205,21 @@ class Command(models.Model):
         return self.args.get("pod") or self.args.get("uid") or self.session.name
 
 
+class Finding(models.Model):
+    """Which smallest changes would make a pending pod schedulable, as a task found: the newest answer for each pod.
+    `content`: as `scheduler.explain.Findings`; `message`: why there is none; `at` null: not answered yet."""
+
+    session = models.ForeignKey(Session, on_delete=models.CASCADE)
+    pod_uid = models.CharField(max_length=300)
+    asked_at = models.FloatField()
+    at = models.FloatField(null=True)
+    content = models.JSONField(default=dict)
+    message = models.TextField(blank=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint("session", "pod_uid", name="finding_once")]
+
+
 class Audit(models.Model):
     """Who did what, when, on what, with what result. Rows are only ever added."""
 

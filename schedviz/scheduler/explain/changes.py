@@ -58,6 +58,7 @@ def find(framework: Framework, among: Iterable[KubeObject], uid: str) -> Finding
     """Raises LookupError when the pod is gone or placed."""
     world = World(framework, among, uid)
     now = world.tried(world.pod)
+    n_nodes = len(now.nodes)
     changes: list[Change] = []
     if not now.passing:
         if now.verdict is not None:
@@ -66,7 +67,7 @@ def find(framework: Framework, among: Iterable[KubeObject], uid: str) -> Finding
             changes += _victims(world, now)
         changes += _new_node(world)
     return Findings(
-        n_nodes=len(now.nodes),
+        n_nodes=n_nodes,
         n_tried=world.n_tried,
         passing=tuple(now.passing[:NODES_NAMED]),
         changes=tuple(changes),

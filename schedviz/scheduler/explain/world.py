@@ -98,6 +98,7 @@ class World:
                 self._cache.remove_node(node.name)
             else:
                 self._cache.set_node(before)
+            self._cache.update_snapshot()
 
 
 def _drained(run: Generator[Step, None, T]) -> tuple[list[Step], T]:

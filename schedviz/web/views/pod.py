@@ -8,21 +8,18 @@ from django.http import Http404
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from schedviz.scheduler import plugins
-from schedviz.scheduler.framework.cluster_event import event_of
 from schedviz.scheduler.framework.node_info import QueueConfig
 from schedviz.scheduler.framework.steps import Lane
 from schedviz.scheduler.queue import QUEUED
-from schedviz.web import explanation, readers, words
+from schedviz.web import explanation, findings, readers
 from schedviz.web.views.parts import digest, is_known, nothing_new, session_page
 
 if TYPE_CHECKING:
     from django.http import HttpRequest, HttpResponse
 
-    from schedviz.web.models import PodState, Session
+    from schedviz.web.models import Session
 
 UNSCHEDULABLE_SECONDS = QueueConfig().max_in_unschedulable_seconds
-WAITING = (Lane.UNSCHEDULABLE, Lane.BACKOFF, Lane.GATED)
 
 
 @session_page("session.view")
@@ -40,16 +37,18 @@ def pod(request: HttpRequest, session: Session, uid: str) -> HttpResponse:
     )
     if is_known(request, version):
         return nothing_new()
+    told = explanation.explain(session, pod)
     context = {
         "session": session,
         "tab": "pods",
         "pod": pod,
         "cycles": detail.cycles,
         "moves": detail.moves,
-        "told": explanation.explain(session, pod),
-        "wakers": wakers(pod),
+        "told": told,
+        "wakers": told.wakers,
         "version": version,
         "flushed_at": pod.since + UNSCHEDULABLE_SECONDS,
+        "is_pending": pod.lane in findings.PENDING,
         "may_be_retried": pod.lane in (Lane.UNSCHEDULABLE, Lane.BACKOFF),
         "may_be_moved": pod.lane == Lane.ACTIVE,
         "may_be_held": pod.lane in QUEUED and not pod.hold,
@@ -59,13 +58,15 @@ def pod(request: HttpRequest, session: Session, uid: str) -> HttpResponse:
     return render(request, "pod/page.html", context)
 
 
-def wakers(pod: PodState) -> list[tuple[str, list[str]]]:
-    """For each plugin that refused the pod: the events that may change its mind."""
-    if pod.lane not in WAITING:
-        return []
-    found = []
-    for name in pod.plugins:
-        kind = plugins.IN_TREE.get(name)
-        registered = kind().events_to_register() if kind is not None else ()
-        found.append((name, [said for one in registered for said in words.wakes(event_of(one))]))
-    return found
+@session_page("session.view")
+@require_safe
+def pod_changes(request: HttpRequest, session: Session, uid: str) -> HttpResponse:
+    """What would make the pod schedulable; with `look`, a worker is asked. It changes nothing in the cluster."""
+    pod = readers.pod_by_uid(session, uid)
+    if pod is None:
+        raise Http404("This session knows no such pod (any more).")
+    found = findings.ask(session, pod) if "look" in request.GET else findings.finding(session, pod)
+    said = findings.said(found)
+    changes = said["changes"] if said and said["state"] == "found" else []
+    context = {"session": session, "pod": pod, "said": said, "kinds": findings.by_kind(changes)}
+    return render(request, "pod/changes.html", context)

@@ -163,6 +163,15 @@ def test_a_cordoned_node_is_uncordoned_not_tolerated():
     assert "pod" not in said
 
 
+def test_a_node_that_was_uncordoned_in_thought_is_cordoned_for_the_next_question():
+    cordoned = make.node("n", unschedulable=True)
+    world = World(default_profile(), [make.pod("p"), cordoned], "default/p")
+    with world.with_node(make.node("n")):
+        assert world.tried(world.pod).passing == ["n"]
+    tried = world.tried(world.pod)
+    assert tried.passing == [] and tried.nodes.infos[0].node is cordoned
+
+
 def test_a_node_of_the_right_shape_is_described():
     pod = make.pod("p", requests={"cpu": "64", "memory": "1Gi"}, nodeSelector={"disk": "ssd"})
     assert told(pod, make.node("n"))["node"] == [("add a node with 64 cpu, 1Gi memory, disk=ssd",)]
@@ -244,6 +253,7 @@ def test_every_change_told_names_nodes_and_asking_leaves_the_world_as_it_was(nod
     world = World(default_profile(), [pod, *there], pod.uid)
     before = world.tried(world.pod).passing
     said = found(pod, *there)
+    assert said.n_nodes == len(there)
     assert list(said.passing) == before[:3]
     assert bool(before) != bool(said.changes)
     assert all(change.n_nodes >= 1 and change.edits for change in said.changes)

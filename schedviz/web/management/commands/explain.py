@@ -1,13 +1,16 @@
-"""`manage.py explain NAMESPACE/POD`: why this pod is pending, or where it went and why, from the record."""
+"""`manage.py explain NAMESPACE/POD`: why this pod is pending, or where it went and why, from the record; and what would
+make it schedulable, tried on the cluster as it is now.
+"""
 
 from __future__ import annotations
 
 import json
+import time
 from typing import TYPE_CHECKING, Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from schedviz.web import readers, words
+from schedviz.web import findings, readers, tasks, words
 from schedviz.web.explanation import explain
 
 if TYPE_CHECKING:
@@ -15,7 +18,7 @@ if TYPE_CHECKING:
 
     from schedviz.scheduler.explain import NodeGroup
     from schedviz.web.explanation import Explanation
-    from schedviz.web.models import Session
+    from schedviz.web.models import PodState, Session
 
 
 class Command(BaseCommand):
@@ -36,10 +39,13 @@ class Command(BaseCommand):
                 f"is its schedulerName one of {', '.join(session.scheduler_names)}?"
             )
         found = explain(session, pod)
+        changes = _changes(session, pod) if pod.lane in findings.PENDING else None
         if options["output"] == "json":
-            self.stdout.write(json.dumps(found.as_json(), indent=2))
-        else:
-            self._write(found)
+            self.stdout.write(json.dumps(found.as_json(changes), indent=2))
+            return
+        self._write(found)
+        if changes is not None:
+            self._write_changes(changes)
 
     def _write(self, found: Explanation) -> None:
         self.stdout.write(f"{found.pod} ({found.lane})")
@@ -53,6 +59,20 @@ class Command(BaseCommand):
                 )
         for group in found.groups:
             self.stdout.write(_told(group))
+
+    def _write_changes(self, changes: dict[str, Any]) -> None:
+        if changes["state"] == "failed":
+            self.stdout.write(f"What would help cannot be looked for: {changes['message']}")
+        elif changes["passing"]:
+            self.stdout.write(f"It fits now, on {', '.join(changes['passing'])}.")
+        else:
+            n_tried, n_nodes = changes["n_tried"], changes["n_nodes"]
+            nodes = words.plural(n_nodes, "node")
+            self.stdout.write(f"What would help (recomputed: {n_tried} trials on {nodes}):")
+            for kind, some in findings.by_kind(changes["changes"]):
+                self.stdout.write(f"  {kind}:")
+                for one in some:
+                    self.stdout.write(f"    {' and '.join(one['edits'])}{_where(one)}")
 
     def _session(self, name: str | None) -> Session:
         sessions = readers.sessions_list()
@@ -75,3 +95,20 @@ def _told(group: NodeGroup) -> str:
     named = ", ".join(group.nodes) + (f" and {group.n_more} more" if group.n_more else "")
     why = "; ".join(group.reasons) or "left out before the filters"
     return f"  {when}, {words.plural(group.n_nodes, 'node')} by {', '.join(group.plugins)}: {why} ({named})"
+
+
+def _where(change: dict[str, Any]) -> str:
+    if change["kind"] == "node":
+        return ""
+    more = change["n_nodes"] - len(change["nodes"])
+    return f" -> {', '.join(change['nodes'])}{f' and {more} more' if more else ''}"
+
+
+def _changes(session: Session, pod: PodState) -> dict[str, Any]:
+    """Asked of the cluster here and now, without a worker."""
+    content, message = {}, ""
+    try:
+        content = tasks.changes_for(session, pod.uid)
+    except tasks.NotFound as why:
+        message = str(why)
+    return findings.answer(time.time(), content, message)
