@@ -80,6 +80,8 @@ class BindingCycles:
         self._settle(Lane.BINDING, held, now)
         refused = yield from binding.begin(held, now)
         told = [] if refused is not None else self._announce(held)
+        if refused is None:
+            told += self._activate(held, now)
         if refused is None and held.waits:
             self._hold(held)
             return [move, record, *told]
@@ -316,7 +318,14 @@ class BindingCycles:
         if held.seen_on and held.is_gone:  # bound and deleted before the answer came
             return [record, event]
         self._settle(Lane.BOUND, held, now)
-        return [record, _move(held, Lane.BOUND, now, "Bound", record.chosen), event]
+        move = _move(held, Lane.BOUND, now, "Bound", record.chosen)
+        return [record, move, event, *self._activate(held, now)]
+
+    def _activate(self, held: Binding, now: float) -> list[Output]:
+        """The pods that a plugin named in this cycle are tried."""
+        state = held.attempt.state
+        named, state.pods_to_activate = state.pods_to_activate, set()
+        return [*self._queue.activate(named, now, held.pod.key)] if named else []
 
     def _give_up(self, held: Binding, now: float, refused: Refusal) -> list[Output]:
         """Forget the assumption and let the pod try again, unless it is bound or gone by now."""

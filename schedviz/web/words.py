@@ -151,6 +151,7 @@ CAUSES: dict[str, str] = {
     "Assumed": "a node was chosen",
     "Bound": "the API server confirmed the binding",
     "AssignedPodAdd": "the pod turned up on a node",
+    "ForceActivate": "a plugin asked for it to be tried",
     "CamePlaced": "it came with its node: placed without the scheduler",
     "AssignedPodDelete": "a pod left a node: room was made",
     "Command/retry": "an operator asked for a retry",

@@ -9,14 +9,16 @@ from typing import Any
 
 
 class CycleState:
-    """One dictionary a cycle; keys are the plugins' own."""
+    """One dictionary a cycle; keys are the plugins' own. pods_to_activate: uids of waiting pods that a plugin wants tried
+    once this pod has its node, or, if named later, once it is bound (upstream's PodsToActivate)."""
 
-    __slots__ = ("_values", "skip_filter", "skip_score")
+    __slots__ = ("_values", "pods_to_activate", "skip_filter", "skip_score")
 
     def __init__(self) -> None:
         self._values: dict[str, Any] = {}
         self.skip_filter: set[str] = set()
         self.skip_score: set[str] = set()
+        self.pods_to_activate: set[str] = set()
 
     def write(self, key: str, value: Any) -> None:
         self._values[key] = value
@@ -39,4 +41,5 @@ class CycleState:
             for key, value in self._values.items()
         }
         other.skip_filter, other.skip_score = self.skip_filter, self.skip_score
+        other.pods_to_activate = self.pods_to_activate
         return other

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from schedviz.kube.objects import KubeObject, Pod
-from schedviz.scheduler.framework.cluster_event import ClusterEvent, Happening
+from schedviz.scheduler.framework.cluster_event import ActionType, ClusterEvent, Happening
 from schedviz.scheduler.framework.node_info import Hold, QueueConfig, QueuedPodInfo
 from schedviz.scheduler.framework.status import Status
 from schedviz.scheduler.framework.steps import Lane, Move, PodRef
@@ -25,6 +25,7 @@ from schedviz.scheduler.queue.in_flight import InFlight
 from schedviz.scheduler.queue.nominator import Nominator
 from schedviz.scheduler.queue.places import Places
 
+FORCE_ACTIVATE = ClusterEvent("*", ActionType.ALL)
 FLUSH_LEFTOVERS_SECONDS = 30.0
 RANK_STEP = 1e-5
 """Between pods that arrive at the same moment: ranks never tie, and there is room to put a pod between two."""
@@ -172,6 +173,20 @@ class SchedulingQueue:
                 moves.append(self._wake(queued, helped, why))
         return moves
 
+    def activate(self, uids: Iterable[str], now: float, detail: str = "") -> list[Move]:
+        """A plugin wants these pods tried, whatever they wait for; one in flight will not wait when it comes back."""
+        moves = []
+        for uid in sorted(uids):
+            where = self._places.lane(uid)
+            if uid in self._in_flight:
+                self._in_flight.note_own(uid, Happening(FORCE_ACTIVATE, detail))
+            elif where in (Lane.UNSCHEDULABLE, Lane.BACKOFF):
+                why = _Why(now, "ForceActivate", detail)
+                moves.append(self._admit(self._pods[uid], Lane.ACTIVE, why))
+            elif where is Lane.GATED:
+                moves += self._ungate(self._pods[uid], _Why(now, "ForceActivate", detail))
+        return moves
+
     # ---- time ------------------------------------------------------------------------------------------------------
 
     def flush(self, now: float) -> list[Move]:
@@ -231,6 +246,9 @@ class SchedulingQueue:
         if not queued.unschedulable_plugins and not queued.pending_plugins:
             return self._move_gently(queued, replace(why, detail="no plugin refused the pod"))
         for happened in meanwhile:
+            if happened.event is FORCE_ACTIVATE:
+                why = replace(why, cause="ForceActivate", detail=happened.detail)
+                return self._move_gently(queued, why)
             if helped := self._helped(queued, happened):
                 detail = f"{happened.detail} ({helped}), while the pod was being scheduled"
                 why = replace(why, cause=happened.event.label, detail=detail)
