@@ -34,6 +34,9 @@ from schedviz.scheduler.framework.steps import (
 
 MAX_NODE_SCORE = 100
 MAX_EXTENDER_PRIORITY = 10
+REASON_CHARACTERS = 1024
+MOST_STRANGERS = 100
+"""An extender may say what it likes; the record has room for so much of it."""
 NOTHING_SAID = "returned neither Nodes nor NodeNames: every node counts as refused"
 NAMES_IGNORED = (
     "returned NodeNames without Nodes: with nodeCacheCapable false only Nodes counts, "
@@ -101,10 +104,12 @@ class HTTPExtender:
             (Code.UNSCHEDULABLE, failed),
             (Code.UNSCHEDULABLE_AND_UNRESOLVABLE, result["FailedAndUnresolvableNodes"]),
         ):
-            for name, reason in reasons.items():
-                row = nodes.rows.get(name)
-                if row is None:
+            for name, words in reasons.items():
+                row, reason = nodes.rows.get(name), words[:REASON_CHARACTERS]
+                if row is None and len(strangers) < MOST_STRANGERS:
                     strangers[name] = reason
+                elif row is None:
+                    continue
                 else:
                     statuses.reject(row, Status(code, (reason,)))
         passed = np.array(sorted({sent[name] for name in names}), dtype=np.intp)
@@ -136,10 +141,10 @@ class HTTPExtender:
         except (Refused, WrongAnswer) as error:
             return self._step("Score", Skip(), call, answer, error=str(error))
         at = {nodes.names[row]: place for place, row in enumerate(rows.tolist())}
+        known = [one for one in result if one["Host"] in at]
         raw = np.zeros(len(rows), dtype=np.int64)
-        for one in result:
-            if one["Host"] in at:
-                raw[at[one["Host"]]] += one["Score"]
+        places = np.array([at[one["Host"]] for one in known], dtype=np.intp)
+        np.add.at(raw, places, np.array([one["Score"] for one in known], dtype=np.int64))
         scaled: NDArray[np.int64] = raw * (MAX_NODE_SCORE // MAX_EXTENDER_PRIORITY)
         step = self._step("Score", SUCCESS, call, answer)
         step.scores = Scores(rows, raw, scaled, self.config.weight)

@@ -9,6 +9,8 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from schedviz.scheduler.config.documents import whole_characters
+
 Form = Callable[[Any, "Place"], Any]
 """The value in its Go type, or WrongAnswer."""
 LONGEST_INT = 1 << 63
@@ -41,6 +43,10 @@ def decode(body: bytes, form: Form) -> Any:
         raise WrongAnswer(_fault(text, error)) from None
     except RecursionError:
         raise WrongAnswer("json: exceeded max depth") from None
+    except WrongAnswer:
+        raise
+    except ValueError:  # Python reads no integer of more than a few thousand digits
+        raise WrongAnswer("json: cannot unmarshal number into Go value of type int64") from None
     return form(value, Place())
 
 
@@ -84,9 +90,10 @@ def _sort(value: Any) -> str:
 
 
 def text(value: Any, place: Place) -> str:
+    """What no database keeps (half a character, NUL) becomes U+FFFD, as half a character does in Go."""
     if value is not None and not isinstance(value, str):
         raise place.wrong(value, "string")
-    return value or ""
+    return whole_characters(value or "").replace("\0", "\ufffd")
 
 
 def int64(value: Any, place: Place) -> int:
@@ -119,7 +126,7 @@ def map_of(item: Form, go: str) -> Form:
             return {}
         if not isinstance(value, dict):
             raise place.wrong(value, go)
-        return {name: item(one, place) for name, one in value.items()}
+        return {text(name, place): item(one, place) for name, one in value.items()}
 
     return read
 
