@@ -199,7 +199,7 @@ class Scheduler:
         outputs += event_handlers.apply(change, self._world, now)
         outputs += self._bindings.look_again(change.kind, now)
         if isinstance(pod, Pod) and pod.node_name and not pod.is_terminal:
-            outputs += self._seen_assigned(pod, queued, now)
+            outputs += self._seen_assigned(pod, source, queued, now)
             if self.is_synced and queued is None and not is_known:
                 outputs += self._came_placed(pod, source, now)
         elif pod is None and old is not None:
@@ -207,14 +207,17 @@ class Scheduler:
             self._preemptions.forget(old.uid)
         return outputs
 
-    def _seen_assigned(self, pod: Pod, queued: QueuedPodInfo | None, now: float) -> list[Output]:
-        """A pod of ours on its node, put there by another, by hand, or by a Bind whose answer we never got."""
+    def _seen_assigned(
+        self, pod: Pod, source: Lane | None, queued: QueuedPodInfo | None, now: float
+    ) -> list[Output]:
+        """A pod of ours on its node, put there by another, by hand, or by a Bind whose answer we never got. source:
+        where it is said to be, when that is known."""
         outputs = self._bindings.seen_bound(pod)
         ref = PodRef.of(pod)
         if pod.uid in self._remembered:
             kept = self._remembered.pop(pod.uid)
-            move = Move(now, ref, Lane.BINDING, Lane.BOUND, "AssignedPodAdd", pod.node_name)
-            outputs.append(move)
+            source = source or Lane.BINDING
+            outputs.append(Move(now, ref, source, Lane.BOUND, "AssignedPodAdd", pod.node_name))
             self._settled.put(Lane.BOUND, ref, now, pod=pod, attempts=kept.attempts)
         elif queued is not None:
             fields = {"attempts": queued.attempts, "cycle": queued.cycle}
@@ -224,7 +227,8 @@ class Scheduler:
     def _came_placed(self, pod: Pod, source: Lane | None, now: float) -> list[Output]:
         """A pod that has had its node from the beginning: nobody asked us, and nothing was checked."""
         is_ours = pod.scheduler_name in self._profiles
-        if not is_ours or self._settled.get(pod.uid) is not None:
+        told = self._settled.get(pod.uid)
+        if not is_ours or (told is not None and told.lane is Lane.BOUND):
             return []
         ref = PodRef.of(pod)
         self._settled.put(Lane.BOUND, ref, now, pod=pod)
@@ -243,15 +247,20 @@ class Scheduler:
         self._unreadable.add(error.uid)
         if change.is_gone:
             self._unreadable.discard(error.uid)
+            self._remembered.pop(error.uid, None)
             is_told = any(isinstance(one, Move) and one.target is Lane.GONE for one in outputs)
             gone = Move(now, pod, Lane.MALFORMED, Lane.GONE, "PodDelete")
             return outputs if is_told else [*outputs, gone]
+        queued = self._queue.get(error.uid)
+        if queued is not None:  # a hold, for one, is not over when the pod can be read again
+            self._remembered[error.uid] = Remembered.of(queued)
+        kept = self._remembered.get(error.uid, Remembered())
         moves = self._queue.delete(
             error.uid, now, "Malformed", target=Lane.MALFORMED, detail=why
         ) or [Move(now, pod, None, Lane.MALFORMED, "Malformed", why)]
         if not self._cache.holds(error.uid):
             outputs += moves
-            self._settled.put(Lane.MALFORMED, pod, now, message=why)
+            self._settled.put(Lane.MALFORMED, pod, now, message=why, **kept.as_view())
         return outputs
 
     def _recall(self, pod: Pod) -> QueuedPodInfo | None:

@@ -28,6 +28,18 @@ class Remembered:
     message: str = ""
     cycle: int = 0
 
+    @classmethod
+    def of(cls, queued: QueuedPodInfo) -> Remembered:
+        """What is to be remembered of a pod that leaves the queue for a while."""
+        where = queued.rank, queued.moved_by, queued.hold
+        return cls(queued.attempts, *where, cycle=queued.cycle)
+
+    def as_view(self) -> dict[str, Any]:
+        """The fields of a PodView that keep it."""
+        hold = None if self.hold is None else asdict(self.hold)
+        where = {"rank": self.rank or 0.0, "moved_by": self.moved_by, "hold": hold}
+        return {"attempts": self.attempts, "cycle": self.cycle, **where}
+
     def queued(self, pod: Pod) -> QueuedPodInfo:
         """The pod as it was, but for what may have happened meanwhile: who waited for an event is tried again."""
         rank = self.rank if self.rank is not None else pod.creation_timestamp

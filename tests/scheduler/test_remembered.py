@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import pytest
+
+from schedviz.kube import objects
+from schedviz.kube.objects import MalformedObject
 from schedviz.scheduler.framework.node_info import Hold
-from schedviz.scheduler.framework.steps import Change, Lane
+from schedviz.scheduler.framework.steps import Change, Lane, Move
 from schedviz.scheduler.profile import default_profile
 from schedviz.scheduler.scheduler import Scheduler
 from schedviz.scheduler.views import Remembered
-from tests.make import node, pod
+from tests.make import node, pod, raw_pod
 from tests.scheduler.test_commands import run, say, uid
 
 FIT = ("NodeResourcesFit",)
@@ -76,3 +80,29 @@ def test_attempts_go_on_and_so_do_the_waits_between_them():
     assert made.pod_view(uid("a")).attempts == 4
     made.apply(Change("Node", None, node("n2")), 100.5)
     assert made.pod_view(uid("a")).retry_at == 109.0  # eight seconds after the fourth attempt
+
+
+def test_a_hold_outlives_that_its_pod_cannot_be_read_for_a_while():
+    made = remembering(a=Remembered(attempts=2, rank=5.0))
+    say(made, "hold", uid=uid("a"), reason="why")
+    raw = raw_pod("a", schedulingGates=5)
+    with pytest.raises(MalformedObject) as error:
+        objects.parse("Pod", raw)
+    made.apply(Change("Pod", pod("a"), None, error.value), 101.0)
+    view = made.pod_view(uid("a"))
+    assert (view.lane, view.attempts, view.hold["reason"]) == (Lane.MALFORMED, 2, "why")
+    assert not say(made, "release", uid=uid("a")).ok
+    made.apply(Change("Pod", None, pod("a")), 102.0)
+    view = made.pod_view(uid("a"))
+    assert (view.lane, view.rank, view.hold["by"]) == (Lane.GATED, 5.0, "olga")
+    assert run(made, 103.0) == ""
+
+
+def test_a_pod_that_could_not_be_read_may_turn_up_on_a_node():
+    made = remembering(a=Remembered(attempts=2))
+    with pytest.raises(MalformedObject) as error:
+        objects.parse("Pod", raw_pod("a", schedulingGates=5))
+    made.apply(Change("Pod", pod("a"), None, error.value), 101.0)
+    outputs = made.apply(Change("Pod", None, pod("a", node="n1")), 102.0)
+    (move,) = [one for one in outputs if isinstance(one, Move)]
+    assert (move.source, move.target) == (Lane.MALFORMED, Lane.BOUND)

@@ -9,8 +9,8 @@ from typing import Any
 
 
 class CycleState:
-    """One dictionary a cycle; keys are the plugins' own. pods_to_activate: uids of waiting pods that a plugin wants tried
-    once this pod has its node, or, if named later, once it is bound (upstream's PodsToActivate)."""
+    """One dictionary a cycle; keys are the plugins' own. pods_to_activate: uids of waiting pods that a plugin wants
+    tried once this pod has its node, or, if named later, once it is bound (upstream's PodsToActivate)."""
 
     __slots__ = ("_values", "pods_to_activate", "skip_filter", "skip_score")
 
