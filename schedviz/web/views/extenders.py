@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from schedviz.web.models import ExtenderRules
 
 LARGEST_REQUEST = 64 << 20
+LARGEST_ARRANGED = 64 << 10
 FORBIDDEN = (
     "this extender answers to this machine only; to ask from elsewhere, set SCHEDVIZ_EXTENDER_TOKEN "
     "and put it into the URL: https://x:TOKEN@host/extender/name"
@@ -70,8 +71,8 @@ def extender_ask(request: HttpRequest, name: str, verb: str) -> HttpResponse:
             _pod_of(asked),
             status,
             str(answer.get("Error") or "") if isinstance(answer, dict) else "",
-            body[:SHOWN_CHARACTERS].decode(errors="replace"),
-            said[:SHOWN_CHARACTERS].decode(errors="replace"),
+            _shown(body, asked),
+            _shown(said, answer),
             len(body),
             len(said),
             time.perf_counter() - began,
@@ -91,6 +92,13 @@ def _answered(rules: ExtenderRules, verb: str, body: bytes) -> tuple[Any, Any, i
     except CannotAnswer as error:
         # prioritize has no place for an error but the status.
         return asked, {"Error": str(error)}, 400 if verb == "prioritize" else 200
+
+
+def _shown(body: bytes, data: Any) -> str:
+    """Its beginning, arranged for reading unless it is long."""
+    if data is not None and len(body) <= LARGEST_ARRANGED:
+        body = orjson.dumps(data, option=orjson.OPT_INDENT_2)
+    return body[:SHOWN_CHARACTERS].decode(errors="replace")
 
 
 def _may_ask(request: HttpRequest) -> bool:
@@ -178,6 +186,7 @@ def extender_delete(request: HttpRequest, name: str) -> HttpResponse:
 
 def _page(request: HttpRequest, text: str, *, status: int = 200, **more: Any) -> HttpResponse:
     context = {"tab": "extenders", "text": text, "verbs": extender_rules.VERBS, **more}
+    context["most"] = SHOWN_CHARACTERS
     return render(request, "extenders/page.html", context, status=status)
 
 

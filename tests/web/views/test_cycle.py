@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from schedviz.scheduler.framework import status as st
-from schedviz.scheduler.framework.steps import Candidate, Preemption, Step
+from schedviz.scheduler.framework.steps import Call, Candidate, Preemption, Step
 from schedviz.web.models import Cycle
 from schedviz.web.views import cycle as view
 from tests.web import sample
@@ -79,4 +79,24 @@ def test_preemption_is_shown_as_it_was_decided(viewer, session):
     assert "it violates the fewest disruption budgets" in html
     assert "not started" in html
     assert "had no room beside <bdi>team-c/first</bdi>" in html
+    assert "<script>alert" not in html
+
+
+def test_extenders_are_shown_with_what_they_said_and_what_went_wrong(viewer, session):
+    made = sample.record(13, sample.pod_ref(9))
+    statuses = st.NodeStatuses(len(made.node_names))
+    statuses.reject(slice(None), st.Skip())
+    statuses.reject(made.feasible, st.SUCCESS)
+    url = "http://ext.example/filter"
+    fine = Call(url, 2048, 64, 0.012, hint="look at nodeCacheCapable")
+    made.steps.append(Step("Filter", "ext.example", st.SUCCESS, nodes=statuses, call=fine))
+    late = Call(url, 10, 0, 0.5, error=f"context deadline exceeded {HOSTILE}")
+    made.steps.append(Step("Filter", "late.example", st.Skip(), call=late))
+    sample.sink(session).commit(sample.batch(cycles=[made]))
+    html = viewer.get("/sessions/demo/cycles/13/").content.decode()
+    n_feasible = len(made.feasible)
+    assert f"passed {n_feasible} of {n_feasible} nodes" in html
+    assert "look at nodeCacheCapable" in html
+    assert "context deadline exceeded" in html and "passed over" in html
+    assert html.count("<span>ext.example</span>") == 1
     assert "<script>alert" not in html
