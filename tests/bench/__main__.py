@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.bench import live, pending, soak
+from tests.bench import extenders, live, pending, soak
 from tests.journeys.house import ROOT, clean_env
 
 RESULT = ROOT / "build" / "bench.json"
@@ -108,6 +108,16 @@ ROWS = [
     Row("us to move a pod, 50,000 pending", pending.measure, "move_us", most=1000),
     Row("us to wake a pod, 50,000 pending", pending.measure, "wake_us", most=200),
     Row("us for an event that concerns no pod of 50,000", pending.measure, "event_us", most=1000),
+    Row(
+        "ms more a cycle, 5,000 nodes, an extender asked by name",
+        lambda: extenders.measure(by_name=True),
+        "overhead_ms",
+    ),
+    Row(
+        "ms more a cycle, 5,000 nodes, an extender sent them whole",
+        lambda: extenders.measure(by_name=False),
+        "overhead_ms",
+    ),
     Row("soak, 20,000 pods: what must not be", soak.measure, "problems", most=0),
     Row("event in the API -> seen in the browser, p95 s, 50 pods/s", live.measure, "p95_s", most=1),
 ]

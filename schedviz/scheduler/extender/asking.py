@@ -122,7 +122,7 @@ class HTTPExtender:
         if is_by_name and result["NodeNames"] is not None:
             return result["NodeNames"], ""
         if result["Nodes"] is not None:
-            return [one["metadata"]["name"] for one in result["Nodes"]["items"] or ()], ""
+            return result["Nodes"]["items"] or [], ""
         is_told = result["NodeNames"] is not None
         if not is_told and (result["FailedNodes"] or result["FailedAndUnresolvableNodes"]):
             return [], ""

@@ -9,6 +9,8 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import orjson
+
 from schedviz.scheduler.config.documents import whole_characters
 
 Form = Callable[[Any, "Place"], Any]
@@ -37,6 +39,15 @@ class Place(str):
 def decode(body: bytes, form: Form) -> Any:
     """Raises WrongAnswer."""
     try:
+        return form(orjson.loads(body), Place())
+    except (
+        orjson.JSONDecodeError
+    ):  # what is wrong, and whether Go minds, is for the slower reader to say
+        return form(_read(body), Place())
+
+
+def _read(body: bytes) -> Any:
+    try:
         text = body.decode("utf-8", errors="replace").lstrip(" \t\r\n")
         value, _ = _DECODER.raw_decode(text)
     except json.JSONDecodeError as error:
@@ -47,7 +58,7 @@ def decode(body: bytes, form: Form) -> Any:
         raise
     except ValueError:  # Python reads no integer of more than a few thousand digits
         raise WrongAnswer("json: cannot unmarshal number into Go value of type int64") from None
-    return form(value, Place())
+    return value
 
 
 def _constant(word: str) -> Any:
@@ -93,7 +104,9 @@ def text(value: Any, place: Place) -> str:
     """What no database keeps (half a character, NUL) becomes U+FFFD, as half a character does in Go."""
     if value is not None and not isinstance(value, str):
         raise place.wrong(value, "string")
-    return whole_characters(value or "").replace("\0", "\ufffd")
+    if not value or (value.isascii() and "\0" not in value):
+        return value or ""
+    return whole_characters(value).replace("\0", "\ufffd")
 
 
 def int64(value: Any, place: Place) -> int:
@@ -134,15 +147,18 @@ def map_of(item: Form, go: str) -> Form:
 def struct(go: str, fields: Mapping[str, Form]) -> Form:
     """Its fields by name, each read from the last key that is its name in whatever case."""
     short = go.rpartition(".")[2]
+    places = {name: Place(f"{short}.{name}") for name in fields}
     by_case = {name.lower(): name for name in fields}
 
     def read(value: Any, place: Place) -> dict[str, Any]:
         if value is not None and not isinstance(value, dict):
             raise place.wrong(value, go)
-        given = {by_case.get(key.lower(), ""): one for key, one in (value or {}).items()}
-        return {
-            name: form(given.get(name), Place(f"{short}.{name}")) for name, form in fields.items()
+        given = {
+            name: one
+            for key, one in (value or {}).items()
+            if (name := key if key in fields else by_case.get(key.lower()))
         }
+        return {name: form(given.get(name), places[name]) for name, form in fields.items()}
 
     return read
 

@@ -7,11 +7,13 @@ Kubernetes' objects inside are the API's.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 import orjson
 
 from schedviz.kube.objects import KubeObject, Node, Pod
 from schedviz.scheduler.extender.go_json import (
+    Place,
     int64,
     list_of,
     map_of,
@@ -23,7 +25,20 @@ from schedviz.scheduler.framework.extending import VictimsByNode
 
 _META = struct("v1.ObjectMeta", {"name": text})
 _NODE = struct("v1.Node", {"metadata": _META})
-_NODE_LIST = struct("v1.NodeList", {"items": list_of(_NODE, "[]v1.Node")})
+
+
+def _node_name(value: Any, place: Place) -> str:
+    """All that counts of a node. Thousands of them come at once: the usual form is read at once."""
+    try:
+        name = value["metadata"]["name"]
+        if isinstance(name, str) and name.isascii() and "\0" not in name:
+            return name
+    except (KeyError, TypeError):
+        pass  # not as Go writes it: see what it is
+    return str(_NODE(value, place)["metadata"]["name"])
+
+
+_NODE_LIST = struct("v1.NodeList", {"items": list_of(_node_name, "[]v1.Node")})
 _FAILED = map_of(text, "v1.FailedNodesMap")
 FILTER_RESULT = struct(
     "v1.ExtenderFilterResult",
