@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
-from celery import current_app
+from celery import Celery
 from kombu.exceptions import OperationalError
 
 from schedviz.scheduler.framework.steps import Lane
@@ -16,6 +16,10 @@ from schedviz.web.models import Finding
 
 if TYPE_CHECKING:
     from schedviz.web.models import PodState, Session
+
+producer = Celery("schedviz", set_as_current=False)
+"""Only sends: the worker's own app would bring the whole runner into the web process."""
+producer.config_from_object("django.conf:settings", namespace="CELERY")
 
 TASK = "schedviz.find_changes"
 PATIENCE_SECONDS = 30.0
@@ -45,9 +49,7 @@ def ask(session: Session, pod: PodState, now: float | None = None) -> Finding:
     blank: dict[str, Any] = {"asked_at": now, "at": None, "content": {}, "message": ""}
     found, _ = Finding.objects.update_or_create(session=session, pod_uid=pod.uid, defaults=blank)
     try:
-        current_app.send_task(
-            TASK, args=[session.pk, pod.uid], expires=PATIENCE_SECONDS, retry=False
-        )
+        producer.send_task(TASK, args=[session.pk, pod.uid], expires=PATIENCE_SECONDS, retry=False)
     except OperationalError:
         found.at, found.message = now, NO_BROKER
         found.save(update_fields=["at", "message"])
@@ -72,10 +74,10 @@ def answer(at: float, content: dict[str, Any], message: str) -> dict[str, Any]:
 
 
 KINDS = {
-    "pod": "change the pod",
-    "uncordon": "change a node",
-    "node": "add a node",
-    "victim": "or if one pod went",
+    "pod": "Change the pod",
+    "uncordon": "Change a node",
+    "node": "Add a node",
+    "victim": "If one pod went",
 }
 
 

@@ -50,9 +50,9 @@ def test_the_task_finds_what_helps_on_the_cluster_as_it_is(big):
     said = findings.said(findings.finding(big.session, big))
     assert (said["state"], said["certainty"], said["n_nodes"]) == ("found", "recomputed", 1)
     by_kind = dict(findings.by_kind(said["changes"]))
-    assert by_kind["change the pod"][0]["edits"] == ["ask for 1 cpu instead of 2"]
-    assert by_kind["change the pod"][0]["nodes"] == ["n1"]
-    assert by_kind["add a node"][0]["edits"] == ["add a node with 2 cpu"]
+    assert by_kind["Change the pod"][0]["edits"] == ["ask for 1 cpu instead of 2"]
+    assert by_kind["Change the pod"][0]["nodes"] == ["n1"]
+    assert by_kind["Add a node"][0]["edits"] == ["add a node with 2 cpu"]
 
 
 def test_the_sessions_configuration_is_the_one_that_is_asked(big):
@@ -78,7 +78,7 @@ def test_a_pod_that_is_gone_or_a_cluster_that_does_not_answer_is_said(big, box):
 def test_the_command_says_it(big):
     out = io.StringIO()
     call_command("explain", "big", stdout=out)
-    assert "change the pod:\n    ask for 1 cpu instead of 2 -> n1\n" in out.getvalue()
+    assert "Change the pod:\n    ask for 1 cpu instead of 2 -> n1\n" in out.getvalue()
     out = io.StringIO()
     call_command("explain", "big", output="json", stdout=out)
     assert json.loads(out.getvalue())["changes"]["state"] == "found"
@@ -93,7 +93,7 @@ def pod(db):
 
 def test_it_is_asked_for_once_until_nobody_answers(pod, monkeypatch):
     sent = []
-    monkeypatch.setattr(findings.current_app, "send_task", lambda name, **how: sent.append(how))
+    monkeypatch.setattr(findings.producer, "send_task", lambda name, **how: sent.append(how))
     findings.ask(pod.session, pod, now=NOW)
     findings.ask(pod.session, pod, now=NOW + 5)
     assert len(sent) == 1
@@ -109,14 +109,14 @@ def test_a_silent_broker_is_said(pod, monkeypatch):
     def silent(*_, **__):
         raise OperationalError("nobody listens")
 
-    monkeypatch.setattr(findings.current_app, "send_task", silent)
+    monkeypatch.setattr(findings.producer, "send_task", silent)
     findings.ask(pod.session, pod, now=NOW)
     said = findings.said(findings.finding(pod.session, pod))
     assert said == {"state": "failed", "message": findings.NO_BROKER, "at": NOW}
 
 
 def test_answers_of_yesterday_are_dropped(pod, monkeypatch):
-    monkeypatch.setattr(findings.current_app, "send_task", lambda *_, **__: None)
+    monkeypatch.setattr(findings.producer, "send_task", lambda *_, **__: None)
     Finding.objects.create(session=pod.session, pod_uid="other", asked_at=NOW, at=NOW)
     findings.ask(pod.session, pod, now=NOW + findings.KEPT_SECONDS + 1)
     assert [one.pod_uid for one in Finding.objects.all()] == [pod.uid]

@@ -11,10 +11,12 @@ import time
 from pathlib import Path
 
 import pytest
+from celery import Celery
 from django.db import connection
 from kubernetes import client, config
 
-from schedviz.web import actions, configs, embedded
+from schedviz.environment import broker_url
+from schedviz.web import actions, configs, embedded, findings
 from schedviz.web.models import Audit, Cluster, Cycle, Lease, PodState
 from tests.web import people
 
@@ -324,3 +326,23 @@ def test_places_holds_and_attempts_outlive_a_killed_worker(workers, box, session
     assert [row for row in tried.all() if row[0] != "stuck"] == [("c", 1), ("b", 1)]
     ask(actions.pod_release, session, uids["a"])
     wait_for("bound as well", lambda: box.bound() == dict.fromkeys("abc", "n1"))
+
+
+def test_a_worker_finds_what_would_help_a_pod(workers, box, session, valkey, monkeypatch):
+    mine = Celery("mine", broker=broker_url(valkey.url), set_as_current=False)
+    monkeypatch.setattr(findings, "producer", mine)
+    workers.start()
+    box.add_node("n1")
+    box.add_pods("choosy", nodeSelector={"disk": "ssd"})
+    wait_for("refused", lambda: PodState.objects.filter(lane="unschedulable").exists())
+    pod = PodState.objects.get()
+    findings.ask(session, pod)
+    said = wait_for("an answer", lambda: _found(session, pod))
+    assert said["changes"][0]["edits"] == ["drop disk=ssd from the node selector"]
+    assert said["changes"][0]["nodes"] == ["n1"]
+
+
+def _found(session, pod):
+    said = findings.said(findings.finding(session, pod))
+    assert said["state"] != "failed", said
+    return said if said["state"] == "found" else None

@@ -20,7 +20,7 @@ def sent(monkeypatch):
     """What a worker is asked."""
     asked = []
     monkeypatch.setattr(
-        findings.current_app, "send_task", lambda name, args, **how: asked.append((name, args))
+        findings.producer, "send_task", lambda name, args, **how: asked.append((name, args))
     )
     return asked
 

@@ -105,7 +105,7 @@ def test_what_would_help_is_told_as_far_as_it_is_known(viewer, session, answer, 
 
 def test_a_worker_is_asked_to_look(viewer, session, monkeypatch):
     sent = []
-    monkeypatch.setattr(findings.current_app, "send_task", lambda name, **how: sent.append(name))
+    monkeypatch.setattr(findings.producer, "send_task", lambda name, **how: sent.append(name))
     html = viewer.get(path(UNSCHEDULABLE) + "changes?look=1").content.decode()
     assert "A worker reads the cluster" in html
     assert sent == [findings.TASK]
