@@ -9,7 +9,7 @@ are looked at, so that the record is whole. Left out on purpose: upstream's goro
 from __future__ import annotations
 
 import copy
-from collections.abc import Generator, Sequence
+from collections.abc import Generator
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 from schedviz.kube.objects import Pod
 from schedviz.scheduler import extender
 from schedviz.scheduler.framework.cycle_state import CycleState
-from schedviz.scheduler.framework.extending import Extender
 from schedviz.scheduler.framework.filtering import FilterVerdict, first_error
 from schedviz.scheduler.framework.interface import PostFilterResult, Rows
 from schedviz.scheduler.framework.rng import Rng
@@ -86,7 +85,7 @@ def scheduling_cycle(
     if framework.extenders or not len(verdict.feasible):
         attempt.unschedulable_plugins = _rejectors(verdict, before)
     if framework.extenders and verdict.error is None:
-        asking = _ask_extenders(framework.extenders, attempt, pod, nodes, before)
+        asking = _ask_extenders(framework, attempt, pod, nodes, before)
         yield from kept(asking, record.steps)
     record.first_failure, record.feasible = verdict.first_failure, verdict.feasible
     record.nominated_there = {
@@ -119,7 +118,7 @@ def kept(steps: Generator[Any, Any, T], into: list[Step]) -> Generator[Any, Any,
 
 
 def _ask_extenders(
-    extenders: Sequence[Extender],
+    framework: Framework,
     attempt: Attempt,
     pod: Pod,
     nodes: Snapshot,
@@ -127,7 +126,7 @@ def _ask_extenders(
 ) -> Cycle[None]:
     """They may refuse feasible nodes. About the node to which the pod is nominated they are asked first, and alone:
     what goes wrong then does not matter."""
-    verdict = attempt.verdict
+    verdict, extenders = attempt.verdict, framework.extenders
     if verdict is None:
         raise ValueError("extenders come after filtering")
     if len(verdict.feasible) == 1 and nodes.names[verdict.feasible[0]] == pod.nominated_node_name:
@@ -139,6 +138,8 @@ def _ask_extenders(
         failed = verdict.first_failure
         failed[failed >= len(verdict.steps)] = -1
         failed[np.setdiff1d(verdict.feasible, among)] = -2
+        if framework.sampling is not None:
+            framework.sampling.cut(framework.percentage_of_nodes_to_score, nodes, failed)
         verdict.feasible = among[failed[among] == -1].astype(np.intp)
         verdict.error = first_error(verdict)
         if verdict.error is not None:
