@@ -34,6 +34,7 @@ SCHEDULER_NAME = re.compile(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?")
 EXTENDER_NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,62}")
 KEY_LENGTH = 64
 REASON_LENGTH = 200
+RULES_LENGTH = 1000
 MAX_PAUSE_SECONDS = 7 * 24 * 3600
 
 
@@ -148,8 +149,7 @@ def extender_save(by: Person, name: str, text: str) -> None:
     with transaction.atomic():
         before = ExtenderRules.objects.filter(name=name).values_list("text", flat=True).first()
         ExtenderRules.objects.update_or_create(name=name, defaults=fields)
-        told = {"before": {} if before is None else {"rules": before}, "after": {"rules": text}}
-        _audit(by, "extender.edit", None, name, **told)
+        _audit(by, "extender.edit", None, name, before=_rules(before), after=_rules(text))
 
 
 def extender_delete(by: Person, name: str) -> None:
@@ -158,7 +158,12 @@ def extender_delete(by: Person, name: str) -> None:
         there = ExtenderRules.objects.filter(name=name)
         before = there.values_list("text", flat=True).first()
         there.delete()
-        _audit(by, "extender.edit", None, name, before={"rules": before or ""}, after={})
+        _audit(by, "extender.edit", None, name, before=_rules(before), after={})
+
+
+def _rules(text: str | None) -> dict[str, str]:
+    """As the audit log keeps them: their beginning."""
+    return {} if text is None else {"rules": text[:RULES_LENGTH]}
 
 
 def pod_retry(by: Person, session: Session, uid: str, *, to: str = "", key: str) -> Command:
