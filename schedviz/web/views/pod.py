@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from django.http import Http404
@@ -43,6 +44,7 @@ def pod(request: HttpRequest, session: Session, uid: str) -> HttpResponse:
         "tab": "pods",
         "pod": pod,
         "cycles": detail.cycles,
+        "attempts": list(zip_longest(detail.cycles, detail.cycles[1:])),
         "moves": detail.moves,
         "told": told,
         "wakers": told.wakers,
