@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
-
 import pytest
 from playwright.sync_api import Page, expect
 
 from tests.journeys.house import House, node, pod, wait_until
-
-README_PICTURE = Path(__file__).parent.parent.parent / "docs" / "board.png"
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -121,8 +116,6 @@ def test_the_board_is_live(house: House, page: Page):
     page.goto("/sessions/demo/")
     page.get_by_text("ceph1").first.wait_for()
     expect(page.locator("header")).to_contain_text("live")
-    if os.environ.get("SCHEDVIZ_SCREENSHOTS"):
-        page.screenshot(path=README_PICTURE)
 
 
 def test_a_filter_says_what_it_leaves_out(house: House, page: Page):
