@@ -68,10 +68,17 @@
     tellMoments(document);
     tick();
     if (event.detail.target !== dialog()) return;
+    if (!dialog().open && !opens(event.detail.requestConfig)) {
+      const said = $("[role=status]", dialog());
+      if (said) toast(said.textContent);
+      return;
+    }
     if (!dialog().open) dialog().showModal();
     const first = $("[autofocus]", dialog());
     if (first) first.focus();
   });
+  // A dialog that somebody closed before its wish was answered stays closed; the answer is a small message then.
+  const opens = (asked) => asked.verb === "get" && !/^\/commands\/\d+\/$/.test(asked.path);
   document.addEventListener("close-dialog", () => dialog().close());
   document.addEventListener("click", (event) => {
     if (event.target.closest("[data-close]")) dialog().close();

@@ -87,6 +87,23 @@ def test_a_move_is_undone_where_it_was_made(house: House, page: Page):
     assert [name for (name,) in order] == ["q-1", "q-2", "q-3"]
 
 
+def test_an_answer_that_comes_after_its_dialog_was_closed_does_not_open_it_again(
+    house: House, page: Page
+):
+    house.api().create_namespaced_pod("default", pod("shy", nodeSelector={"no": "where"}))
+    page.goto("/sessions/demo/")
+    row = page.locator("#lane-unschedulable li.row").filter(has_text="shy")
+    dialog = tool(page, row, "Hold")
+    page.route("**/commands/*/", lambda route: None)  # it has to wait
+    with page.expect_request("**/commands/*/"):
+        dialog.get_by_role("button", name="Hold it", exact=True).click()
+    page.keyboard.press("Escape")
+    expect(dialog).to_be_hidden()
+    page.unroute("**/commands/*/")  # lets it go on
+    expect(page.locator("#toast")).to_contain_text("The pod is held")
+    expect(dialog).to_be_hidden()
+
+
 def test_many_are_retried_by_one_click(house: House, page: Page):
     api = house.api()
     for n in range(4):
