@@ -148,6 +148,8 @@ class Plugin:
     score(state, pod, node) -> int, or score_nodes(state, pod, nodes, rows) -> int64 [feasible]: never both.
     """
 
+    name: ClassVar[str] = ""
+    """The class's."""
     Args: ClassVar[type[Any] | None] = None
     features: frozenset[str] = frozenset()
     """Names of the feature gates that are on; set by whoever builds the profile."""
@@ -157,10 +159,6 @@ class Plugin:
 
     def __init__(self, args: Any = None) -> None:
         self.args = args if args is not None or self.Args is None else self.Args()
-
-    @property
-    def name(self) -> str:
-        return type(self).__name__
 
     def reads_now(self, state: CycleState) -> Reads:
         """`filter_reads`, unless it depends on the pod of the cycle."""
@@ -172,6 +170,7 @@ class Plugin:
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
+        cls.name = cls.__name__
         _refuse_misspelt(cls)
         for one, every, lift in (
             ("filter", "filter_nodes", _lift_filter),

@@ -7,6 +7,7 @@ the codes have upstream's numbers. Left out on purpose: wrapped Go errors (an er
 from __future__ import annotations
 
 import enum
+import functools
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -56,7 +57,17 @@ class Status:
         return ", ".join(self.reasons)
 
     def by(self, plugin: str) -> Status:
-        return self if self.plugin == plugin else Status(self.code, self.reasons, plugin)
+        if self.plugin == plugin:
+            return self
+        if self.reasons:
+            return Status(self.code, self.reasons, plugin)
+        return _without_reasons(self.code, plugin)
+
+
+@functools.cache
+def _without_reasons(code: Code, plugin: str) -> Status:
+    """Most answers are one of a few: each is made once."""
+    return Status(code, (), plugin)
 
 
 REJECTED = frozenset(
@@ -82,7 +93,7 @@ def Error(*reasons: str) -> Status:
 
 def Skip() -> Status:
     """The plugin has nothing to say in this cycle (or, at Bind, leaves it to the next)."""
-    return Status(Code.SKIP)
+    return _without_reasons(Code.SKIP, "")
 
 
 def Wait(*reasons: str) -> Status:
