@@ -33,6 +33,21 @@ def refuse(kind: Kind, found: list[str]) -> ApiError:
     )
 
 
+def refuse_untyped(kind: Kind, said: Any) -> None:
+    """What an apply says must be in the schema: its owner is kept by field. Raises 500, as upstream does."""
+    found: list[str] = []
+    held = openapi.schemas(kind)
+    _unknown(held, held[openapi.name_of(kind)], said, "", found)
+    if found:
+        meta = said.get("metadata") or {}
+        group, _, version = kind.api_version.rpartition("/")
+        gvk = f"{group}/{version}" if group else f"/{version}"
+        where = f"{meta.get('namespace', '')}/{meta.get('name', '')}; {gvk}, Kind={kind.kind}"
+        fields = [f".{one.split(chr(34))[1]}: field not declared in schema" for one in found]
+        told = fields[0] if len(fields) == 1 else "errors:\n  " + "\n  ".join(fields)
+        raise ApiError(500, "", f"failed to create typed patch object ({where}): {told}")
+
+
 def _unknown(
     held: dict[str, Schema], schema: Schema, value: Any, path: str, found: list[str]
 ) -> None:

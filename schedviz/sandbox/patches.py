@@ -72,6 +72,13 @@ def strategic_merge(target: Any, patch: Any) -> Any:
     return result
 
 
+def merge_keys(name: str, items: list[Any]) -> tuple[str, ...] | None:
+    """The fields that tell the items of this list apart; None: it is replaced as a whole."""
+    if name == "ports":
+        return next((pair for pair in _PORT_KEYS if any(pair[0] in item for item in items)), None)
+    return MERGE_KEYS.get(name)
+
+
 def _merge_list(name: str, old: Any, patch: list[Any]) -> list[Any]:
     if not isinstance(old, list):
         old = []
@@ -79,9 +86,7 @@ def _merge_list(name: str, old: Any, patch: list[Any]) -> list[Any]:
         return [*old, *(item for item in patch if item not in old)]
     if not all(isinstance(item, dict) for item in (*old, *patch)):
         return patch
-    keys = MERGE_KEYS.get(name)
-    if name == "ports":
-        keys = next((pair for pair in _PORT_KEYS if any(pair[0] in item for item in patch)), None)
+    keys = merge_keys(name, patch)
     if keys is None:
         return list(patch)
     if any(item.get("$patch") == "replace" for item in patch):

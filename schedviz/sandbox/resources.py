@@ -15,8 +15,9 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from schedviz.kube.kinds import KINDS, Kind
-from schedviz.sandbox import defaults, patches, validation, workloads
+from schedviz.sandbox import defaults, ownership, patches, validation, workloads
 from schedviz.sandbox.defaults import timestamp
+from schedviz.sandbox.ownership import Owner
 from schedviz.sandbox.status import (
     STALE,
     ApiError,
@@ -45,6 +46,7 @@ _SYSTEM_FIELDS = (
     "deletionTimestamp",
     "deletionGracePeriodSeconds",
     "generateName",
+    "managedFields",
 )
 
 
@@ -139,8 +141,19 @@ def _name(storage: Objects, kind: Kind, namespace: str, meta: dict[str, Any]) ->
 # ---- update --------------------------------------------------------------------------------------------------------
 
 
-def update(storage: Objects, target: Target, body: Object, *, subresource: str = "") -> Object:
-    """Replace spec and metadata, or the status only. Raises 409 when resourceVersion is stale."""
+def update(
+    storage: Objects,
+    target: Target,
+    body: Object,
+    *,
+    subresource: str = "",
+    manager: str = "",
+    applied: bool = False,
+) -> Object:
+    """Replace spec and metadata, or the status only. Raises 409 when resourceVersion is stale.
+
+    manager: who owns what changes, on objects that were applied. applied: the body says who owns what.
+    """
     kind, name = target.kind, target.name
     old = get(storage, target)
     meta = validation.metadata(body)
@@ -154,6 +167,11 @@ def update(storage: Objects, target: Target, body: Object, *, subresource: str =
         new = {**old, "metadata": dict(old["metadata"]), "status": body.get("status") or {}}
     else:
         new = _replaced(kind, old, {**body, "metadata": meta})
+    if applied:
+        new["metadata"]["managedFields"] = meta["managedFields"]
+    elif manager and old["metadata"].get("managedFields") and not _same(old, new):
+        by = Owner(manager, "Update", kind.api_version, timestamp(), frozenset(), subresource)
+        new["metadata"]["managedFields"] = ownership.after_update(old, new, by)
     if _same(old, new):
         return old
     if is_over(new):
@@ -179,11 +197,17 @@ def _replaced(kind: Kind, old: Object, body: Object) -> Object:
 
 
 def patch(
-    storage: Objects, target: Target, body: Any, *, form: str, subresource: str = ""
+    storage: Objects,
+    target: Target,
+    body: Any,
+    *,
+    form: str,
+    subresource: str = "",
+    manager: str = "",
 ) -> Object:
     """Raises 415 for a form of patch that is not known, 422 for a JSON patch that does not apply."""
     new = patched(get(storage, target), body, form=form)
-    return update(storage, target, new, subresource=subresource)
+    return update(storage, target, new, subresource=subresource, manager=manager)
 
 
 def patched(old: Object, body: Any, *, form: str) -> Object:

@@ -10,11 +10,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import orjson
+import yaml
 from aiohttp import web
 
 from schedviz.kube.kinds import KINDS, Kind
 from schedviz.sandbox import (
     about,
+    apply,
     binding,
     fields,
     protobuf,
@@ -31,6 +33,7 @@ from schedviz.sandbox.status import ApiError, bad_request, no_such_resource, not
 from schedviz.sandbox.storage import Object, Objects, Rehearsal, Storage
 from schedviz.sandbox.tables import PLAIN, Form, form_of
 
+YAML_TYPES = ("application/yaml", apply.MEDIA_TYPE)
 SUCCESS: Object = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success"}
 # A delete of these answers with the object; of all others with a Status.
 RETURNED = {
@@ -53,13 +56,35 @@ async def body_of(request: web.Request) -> Any:
         return {}
     if request.content_type == protobuf.MEDIA_TYPE:
         return protobuf.decode(raw)
-    if "yaml" in request.content_type or "cbor" in request.content_type:
+    if request.content_type in YAML_TYPES:
+        return _yaml(raw)
+    if "cbor" in request.content_type:
         message = f"{request.content_type} is not understood by this sandbox: send JSON"
         raise ApiError(415, "UnsupportedMediaType", message)
     try:
         return orjson.loads(raw)
     except orjson.JSONDecodeError as error:
         raise bad_request(f"the body of the request is not JSON: {error}"[:300]) from None
+
+
+def _yaml(raw: bytes) -> Any:
+    """JSON is YAML too, and quicker read. Raises 400."""
+    try:
+        return orjson.loads(raw)
+    except orjson.JSONDecodeError:
+        pass
+    try:
+        # What looks like a moment stays text, as in JSON.
+        return yaml.load(raw, Loader=_PlainLoader)
+    except yaml.YAMLError as error:
+        raise bad_request(f"the body of the request is not YAML: {error}"[:300]) from None
+
+
+class _PlainLoader(yaml.SafeLoader):
+    yaml_implicit_resolvers = {
+        sign: [(tag, regexp) for tag, regexp in known if tag != "tag:yaml.org,2002:timestamp"]
+        for sign, known in yaml.SafeLoader.yaml_implicit_resolvers.items()
+    }
 
 
 async def object_of(request: web.Request) -> Object:
@@ -146,6 +171,9 @@ def _wanted(place: Place, query: Mapping[str, str], form: Form = PLAIN) -> watch
 async def _looked_over(request: web.Request, place: Place, body: Any) -> list[str]:
     """What ?fieldValidation=Warn tells of. Raises 400 where Strict refuses."""
     how = request.query.get("fieldValidation", "Ignore")
+    if request.method == "PATCH" and request.content_type == apply.MEDIA_TYPE:
+        fields.refuse_untyped(place.kind, body)
+        return []
     whole = request.method == "PUT" or (request.method == "POST" and not place.subresource)
     if how not in ("Strict", "Warn") or not whole:
         return []
@@ -172,8 +200,11 @@ def _written(storage: Storage, request: web.Request, place: Place, raw: Any) -> 
         if dry != ["All"]:
             raise bad_request(f'dryRun: Unsupported value: {dry}: supported values: "All"')
         objects = Rehearsal(storage)
-    if not isinstance(raw, dict) and request.method != "PATCH":
+    is_apply = request.method == "PATCH" and request.content_type == apply.MEDIA_TYPE
+    if not isinstance(raw, dict) and (is_apply or request.method != "PATCH"):
         raise bad_request("the body of the request is not an object")
+    if is_apply and place.name and place.subresource in ("", "status"):
+        return _apply(objects, place, request.query, raw)
     if request.method == "POST":
         return _post(objects, place, raw)
     if request.method == "DELETE" and not place.subresource:
@@ -219,13 +250,37 @@ def _change(storage: Objects, place: Place, request: web.Request, raw: Any) -> O
     target = Target(KINDS[place.kind.kind], place.namespace, place.name)
     if request.method == "PUT":
         body = views.kept(place.kind, raw)
-        new = resources.update(storage, target, body, subresource=place.subresource)
+        new = resources.update(
+            storage, target, body, subresource=place.subresource, manager=_manager(request)
+        )
     else:
         if isinstance(raw, dict):
             raw = views.kept_part(place.kind, raw)
-        form = request.content_type
-        new = resources.patch(storage, target, raw, form=form, subresource=place.subresource)
+        new = resources.patch(
+            storage,
+            target,
+            raw,
+            form=request.content_type,
+            subresource=place.subresource,
+            manager=_manager(request),
+        )
     return views.shown(place.kind, new)
+
+
+def _manager(request: web.Request) -> str:
+    """Who owns what this request changes."""
+    agent = request.headers.get("User-Agent", "").partition("/")[0]
+    return request.query.get("fieldManager") or agent[:128] or "unknown"
+
+
+def _apply(
+    storage: Objects, place: Place, query: Mapping[str, str], raw: Object
+) -> tuple[Object, int]:
+    force = query.get("force") in ("1", "true")
+    by = apply.Applier(query.get("fieldManager", ""), force, place.subresource)
+    target = Target(place.kind, place.namespace, place.name)
+    made, is_new = apply.apply(storage, target, views.kept(place.kind, raw), by)
+    return views.shown(place.kind, made), 201 if is_new else 200
 
 
 def _scaled_kind(place: Place) -> Kind:
@@ -241,7 +296,9 @@ def _scale(storage: Objects, place: Place, request: web.Request, raw: Any) -> Ob
     one = resources.get(storage, target)
     if request.method == "PATCH":
         raw = resources.patched(workloads.as_scale(kind, one), raw, form=request.content_type)
-    changed = resources.update(storage, target, workloads.scaled(one, raw))
+    changed = resources.update(
+        storage, target, workloads.scaled(one, raw), subresource="", manager=_manager(request)
+    )
     return workloads.as_scale(kind, changed)
 
 
