@@ -98,12 +98,11 @@ _NO_FEATURES: frozenset[str] = frozenset()
 def containers(raw: Mapping[str, Any]) -> dict[str, Any]:
     """Requests, host ports and images."""
     spec, status = raw.get("spec") or {}, raw.get("status") or {}
-    for group in ("initContainers", "containers"):
-        for n, container in enumerate(spec.get(group) or ()):
-            where = f"spec.{group}[{n}].resources"
-            at(where, pod_requests, {"containers": [{"resources": container.get("resources")}]})
     running = status if spec.get("nodeName") else None
     requests = at("spec.resources", pod_requests, spec, running)
+    scored = pod_requests(spec, defaults=NON_ZERO, pod_level=False)
+    told = running and (running.get("containerStatuses") or running.get("initContainerStatuses"))
+    is_plain = not spec.get("resources") and not told
     mains = list(spec.get("containers") or ())
     inits = list(spec.get("initContainers") or ())
     images = [one.get("image") or "" for one in (*inits, *mains)]
@@ -114,8 +113,10 @@ def containers(raw: Mapping[str, Any]) -> dict[str, Any]:
     ]
     return {
         "requests": requests,
-        "non_zero": non_zero_requests(spec, requests, running),
-        "score_requests": pod_requests(spec, defaults=NON_ZERO, pod_level=False),
+        "non_zero": {"cpu": scored.get("cpu", 0), "memory": scored.get("memory", 0)}
+        if is_plain
+        else non_zero_requests(spec, requests, running),
+        "score_requests": scored,
         "host_ports": tuple(
             port
             for one in (*mains, *(c for c in inits if is_sidecar(c)))
