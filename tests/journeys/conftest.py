@@ -6,10 +6,13 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from tests.journeys.browsers import launch
 from tests.journeys.house import House
+
+PATIENCE_MS = 15_000
+expect.set_options(timeout=PATIENCE_MS)
 
 
 def pytest_collection_modifyitems(items):
@@ -50,7 +53,7 @@ def browser():
 def page(browser: Browser, house: House):
     """A fresh visitor. Any error in the page's console fails the story."""
     context = browser.new_context(base_url=house.url, viewport={"width": 1440, "height": 900})
-    context.set_default_timeout(15_000)
+    context.set_default_timeout(PATIENCE_MS)
     page: Page = context.new_page()
     errors: list[str] = []
     page.on("pageerror", lambda error: errors.append(str(error)))

@@ -15,6 +15,14 @@ def three_nodes(house: House):
         house.api().create_node(node(name))
 
 
+@pytest.fixture(autouse=True)
+def no_pods(house: House):
+    """The nodes are as empty as at the beginning: what one story leaves would weigh on another's scores."""
+    api = house.api()
+    api.delete_collection_namespaced_pod("default", grace_period_seconds=0)
+    wait_until("gone", lambda: not api.list_namespaced_pod("default").items)
+
+
 def test_kubia_finds_its_node_and_the_page_says_why(house: House, page: Page):
     api = house.api()
     page.goto("/sessions/demo/")
