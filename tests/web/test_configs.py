@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from django.core.exceptions import PermissionDenied
 from django.core.management import CommandError, call_command
 
 from schedviz.scheduler.config import ConfigError
@@ -153,7 +154,7 @@ def test_a_session_is_configured_and_back_to_the_defaults(written):
 @pytest.mark.django_db
 def test_only_an_admin_configures():
     session, config = people.session(), configs.checked("c.yaml", PACKER)
-    with pytest.raises(actions.PermissionDenied):
+    with pytest.raises(PermissionDenied):
         actions.session_configure(people.olga(), session, config)
 
 
