@@ -161,7 +161,7 @@ def _preempt(rules: Rules, asked: Json) -> Json:
             }
             for name, there in whole.items()
         }
-    names = list(victims)
+    names = list(victims.keys())  # whose nodes they are: a list of victims is no answer to that
     found = _verdicts(rules.preempt, [Node(name, None) for name in names])
     return {"NodeNameToMetaVictims": {names[i]: victims[names[i]] for i in found.passed}}
 

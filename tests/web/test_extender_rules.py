@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from schedviz.web import extender_rules
@@ -117,6 +117,7 @@ json = st.recursive(
 fields = ("Nodes", "NodeNames", "NodeNameToVictims", "NodeNameToMetaVictims", "PodName")
 
 
+@example("preempt", {"NodeNameToMetaVictims": [1]})
 @given(
     st.sampled_from(extender_rules.VERBS),
     st.dictionaries(st.sampled_from(fields), json) | json,
